@@ -1,0 +1,1 @@
+//! The attribute of cuda_std that makes a function a kernel.

@@ -1,0 +1,1 @@
+//! Device standard library for kernels in Rust.

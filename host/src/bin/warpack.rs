@@ -1,0 +1,2 @@
+//! The `warpack` command.
+fn main() {}

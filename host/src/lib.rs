@@ -1,0 +1,12 @@
+//! Warpack: lossless compression of structured arrays, on CPUs and NVIDIA GPUs, with the same bytes from both.
+
+pub mod backend;
+mod error;
+pub mod stage;
+
+pub use backend::Backend;
+pub use error::Error;
+pub use shared_types::lc::{ChunkSize, WordSize};
+
+/// What a Warpack call returns.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,0 +1,51 @@
+//! CLOG: where everything lies in a coded chunk.
+
+use crate::lc::WordSize;
+use core::ops::Range;
+
+/// Every chunk is cut into this many subchunks, each with its own width.
+pub const SUBCHUNKS: u32 = 32;
+
+/// Bytes of the chunk's length in front of the width fields.
+pub const TAG_BYTES: u32 = 2;
+
+/// Where everything lies in a coded chunk of `len` bytes, cut into words of `word` bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Plain bytes of the chunk, 1 to 16384.
+    pub len: u32,
+    /// Bytes of a word.
+    pub word: WordSize,
+}
+
+impl Layout {
+    /// Whole words of the chunk.
+    pub const fn words(self) -> u32 {
+        self.len / self.word.bytes()
+    }
+
+    /// Bytes behind the last whole word, stored verbatim.
+    pub const fn leftover(self) -> u32 {
+        self.len % self.word.bytes()
+    }
+
+    /// Words of subchunk `s`; the sizes differ by at most one.
+    pub const fn subchunk(self, s: u32) -> Range<u32> {
+        s * self.words() / SUBCHUNKS..(s + 1) * self.words() / SUBCHUNKS
+    }
+
+    /// Bits of a width field: 4, 5, 6 or 7, so that it can hold the width of a word.
+    pub const fn field_bits(self) -> u32 {
+        self.word.bits().ilog2() + 1
+    }
+
+    /// Bytes of the length and the width fields, in front of the payload.
+    pub const fn header_bytes(self) -> u32 {
+        TAG_BYTES + SUBCHUNKS * self.field_bits() / 8
+    }
+
+    /// Bytes of the encoding whose words take `payload_bits` bits.
+    pub const fn coded_bytes(self, payload_bits: u32) -> u32 {
+        self.header_bytes() + payload_bits.div_ceil(8) + self.leftover()
+    }
+}
