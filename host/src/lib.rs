@@ -1,6 +1,7 @@
 //! Warpack: lossless compression of structured arrays, on CPUs and NVIDIA GPUs, with the same bytes from both.
 
 pub mod backend;
+pub mod digest;
 mod error;
 pub mod stage;
 

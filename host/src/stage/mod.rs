@@ -1,6 +1,7 @@
 //! The stages: codecs with settings, one folder each, all listed in [`ALL`].
 
 pub mod clog;
+pub mod stored;
 
 use crate::{Backend, Result};
 use shared_types::lc::{ChunkSize, WordSize};
@@ -19,6 +20,12 @@ pub trait Stage: Debug + Send + Sync {
 
     /// No encoding of `plain` bytes is longer.
     fn max_coded_bytes(&self, plain: u64) -> u64;
+
+    /// Whether the stage's own format carries the digest of [`crate::digest::tree`] and its decoder checks it, so that an archive
+    /// need not store it again.
+    fn carries_digest(&self) -> bool {
+        false
+    }
 
     /// A coder on `backend`, with whatever it keeps between calls (streams, device buffers).
     ///
@@ -78,7 +85,7 @@ pub struct Entry {
 }
 
 /// Every stage there is. Vectors, benches and the command iterate it.
-pub static ALL: &[&Entry] = &[&clog::ENTRY];
+pub static ALL: &[&Entry] = &[&stored::ENTRY, &clog::ENTRY];
 
 /// The stage called `name`, if there is one.
 pub fn by_name(name: &str) -> Option<&'static Entry> {
