@@ -1,48 +1,163 @@
 //! The one error of the library.
 
-use shared_types::lc::{ChunkSize, WordSize};
+#![forbid(unsafe_code)]
+
+use shared_types::lc::{ChunkStatus, StreamStatus};
 use std::fmt;
 
-/// Why an input was refused or a device did not answer: one variant per reason, with the place, what was found and what was expected.
+/// Why an input was refused or a device did not answer: one variant per reason, with the place, what was found and what
+/// was expected.
+///
+/// The chain of [`std::error::Error::source`] leads from the place to the reason: "in chunk 7", then "a padding bit is set
+/// in byte 41".
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[allow(missing_docs)] // each variant explains its numbers
 pub enum Error {
-    /// The bytes end inside `field`, which starts at `offset`.
+    /// The bytes end inside a field.
     Truncated {
+        /// What the bytes end in.
         field: &'static str,
+        /// Where the field starts, in bytes from the start of the stream (within a chunk: of its encoding).
         offset: u64,
+        /// Bytes of the whole field.
         need: u64,
+        /// Bytes of it that are there.
         have: u64,
     },
     /// The length that a chunk carries is not the length of its place in the container.
-    LengthTag { found: u32, expected: u32 },
+    LengthTag {
+        /// The chunk's own word, in bytes.
+        found: u32,
+        /// The container's, in bytes.
+        expected: u32,
+    },
     /// A subchunk is wider than its words.
-    Width { subchunk: u32, found: u32, max: u32 },
+    Width {
+        /// Which of the chunk's 32 subchunks.
+        subchunk: u32,
+        /// The width it states, in bits.
+        found: u32,
+        /// The word, in bits.
+        max: u32,
+    },
     /// An encoding is longer or shorter than its own fields say.
-    CodedLength { found: u64, expected: u64 },
-    /// A bit that must be 0 is not, in the byte at `offset`.
-    Padding { offset: u64 },
+    CodedLength {
+        /// Bytes that are there.
+        found: u64,
+        /// Bytes that the fields ask for.
+        expected: u64,
+    },
+    /// An encoding is not shorter than a full chunk; no encoder goes that far.
+    NotSmaller {
+        /// Bytes of the encoding.
+        coded: u64,
+        /// Bytes of a full chunk.
+        chunk: u32,
+    },
+    /// A bit that must be 0 is not.
+    Padding {
+        /// The byte it is in, from the start of the stream (within a chunk: of its encoding).
+        offset: u64,
+    },
     /// The chunk count does not follow from the plain length.
-    ChunkCount { found: u32, expected: u32 },
+    ChunkCount {
+        /// The count in the stream.
+        found: u32,
+        /// The count that the stream's plain length makes.
+        expected: u32,
+    },
     /// The plain length in a stream is not the one expected.
-    PlainLength { found: u64, expected: u64 },
-    /// A chunk entry that no encoder writes: `stored` bytes for a chunk of `plain` bytes.
-    Entry { raw: bool, stored: u32, plain: u32 },
+    PlainLength {
+        /// The length in the stream, in bytes.
+        found: u64,
+        /// The length that the caller gave, in bytes.
+        expected: u64,
+    },
+    /// A chunk entry that no encoder writes.
+    Entry {
+        /// Whether the chunk is stored as it is.
+        raw: bool,
+        /// Stored bytes, as the entry states them.
+        stored: u32,
+        /// Plain bytes of the chunk.
+        plain: u32,
+    },
     /// The stream's length is not the sum of its parts.
-    StreamLength { found: u64, expected: u64 },
-    /// More plain bytes than one stream can hold, or a stream that would not fit into 32 bits.
-    TooLong { bytes: u64, max: u64 },
+    StreamLength {
+        /// Bytes that are there.
+        found: u64,
+        /// Bytes that the entries ask for.
+        expected: u64,
+    },
+    /// More plain bytes than one stream can hold, or a stream whose length would not fit into 32 bits.
+    TooLong {
+        /// Bytes that were asked for.
+        bytes: u64,
+        /// Bytes that are possible.
+        max: u64,
+    },
     /// A buffer of the caller is smaller than the call needs.
     BufferTooSmall {
+        /// Which buffer.
         buffer: &'static str,
+        /// Bytes needed.
         need: u64,
+        /// Bytes given.
         have: u64,
     },
-    /// `source` happened in chunk `index`.
-    InChunk { index: u64, source: Box<Error> },
-    /// `source` happened in block `index` of an archive.
-    InBlock { index: u64, source: Box<Error> },
+    /// A setting that its stage does not know.
+    Setting {
+        /// The stage's name.
+        stage: &'static str,
+        /// The setting's name.
+        setting: &'static str,
+        /// What was asked for.
+        found: u64,
+        /// What there is.
+        allowed: &'static str,
+    },
+    /// A record of settings whose layout is newer than this library.
+    RecordVersion {
+        /// The stage's name.
+        stage: &'static str,
+        /// The record's version.
+        found: u8,
+        /// The latest version known.
+        max: u8,
+    },
+    /// A record of settings of the wrong length.
+    RecordLength {
+        /// The stage's name.
+        stage: &'static str,
+        /// Bytes that are there.
+        found: u64,
+        /// Bytes of a record of this version.
+        expected: u64,
+    },
+    /// A record that belongs to another stage.
+    RecordStage {
+        /// The stage that was asked.
+        stage: &'static str,
+        /// The record's stage number.
+        found: u16,
+        /// The number of the stage that was asked.
+        expected: u16,
+    },
+    /// Something happened in a chunk.
+    InChunk {
+        /// Which chunk, counted from 0.
+        index: u64,
+        /// What happened there.
+        source: Box<Error>,
+    },
+    /// Something happened in a block of an archive.
+    InBlock {
+        /// Which block, counted from 0.
+        index: u64,
+        /// What happened there.
+        source: Box<Error>,
+    },
     /// Not a Warpack archive.
     Magic { found: [u8; 7] },
     /// An archive whose line ends or high bits were changed in transfer as if it were text.
@@ -105,7 +220,299 @@ pub enum Error {
         message: String,
     },
     /// The driver is missing, too old, or refused a call.
-    Cuda { call: &'static str, message: String },
+    Cuda {
+        /// The driver's function.
+        call: &'static str,
+        /// What the driver says.
+        message: String,
+    },
     /// The device asked for is not there.
-    NoDevice { index: u32, devices: u32 },
+    NoDevice {
+        /// Which device was asked for, counted from 0.
+        index: u32,
+        /// How many there are.
+        devices: u32,
+    },
+}
+
+impl Error {
+    /// Says that `self` happened in chunk `index`.
+    pub(crate) fn in_chunk(self, index: u32) -> Self {
+        Self::InChunk {
+            index: index.into(),
+            source: Box::new(self),
+        }
+    }
+
+    /// The status that a kernel leaves for a fault inside one chunk's encoding; `None` for what no kernel reports there.
+    pub fn chunk_status(&self) -> Option<ChunkStatus> {
+        match self {
+            Self::InChunk { source, .. } => source.chunk_status(),
+            Self::Truncated { .. } => Some(ChunkStatus::Truncated),
+            Self::LengthTag { .. } => Some(ChunkStatus::LengthTag),
+            Self::Width { .. } => Some(ChunkStatus::Width),
+            Self::CodedLength { .. } => Some(ChunkStatus::CodedLength),
+            Self::Padding { .. } => Some(ChunkStatus::Padding),
+            _ => None,
+        }
+    }
+
+    /// The status that a kernel leaves for a fault in the container; `None` for a fault inside a chunk's encoding and for
+    /// what no kernel reports.
+    pub fn stream_status(&self) -> Option<StreamStatus> {
+        match self {
+            Self::InChunk { source, .. } => match **source {
+                Self::Entry { .. } => Some(StreamStatus::Entry),
+                _ => None,
+            },
+            Self::Truncated { offset, .. } if *offset < shared_types::lc::HEADER_BYTES.into() => {
+                Some(StreamStatus::Truncated)
+            }
+            Self::Truncated { .. } => Some(StreamStatus::Entries),
+            Self::ChunkCount { .. } => Some(StreamStatus::ChunkCount),
+            Self::PlainLength { .. } => Some(StreamStatus::PlainLength),
+            Self::StreamLength { .. } => Some(StreamStatus::StreamLength),
+            Self::Padding { .. } => Some(StreamStatus::Padding),
+            Self::TooLong { .. } => Some(StreamStatus::TooLong),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Truncated {
+                field,
+                offset,
+                need,
+                have,
+            } => {
+                write!(
+                    f,
+                    "the bytes end inside the {field} at offset {offset}: {have} of {need} bytes are there"
+                )
+            }
+            Self::LengthTag { found, expected } => {
+                write!(
+                    f,
+                    "the chunk says that it holds {found} bytes, its place in the container {expected}"
+                )
+            }
+            Self::Width {
+                subchunk,
+                found,
+                max,
+            } => {
+                write!(
+                    f,
+                    "subchunk {subchunk} has width {found}, at most {max} fits"
+                )
+            }
+            Self::CodedLength { found, expected } => {
+                write!(
+                    f,
+                    "the encoding has {found} bytes, its fields ask for {expected}"
+                )
+            }
+            Self::NotSmaller { coded, chunk } => {
+                write!(
+                    f,
+                    "the encoding has {coded} bytes, not fewer than the {chunk} of a chunk"
+                )
+            }
+            Self::Padding { offset } => write!(f, "a padding bit is set in byte {offset}"),
+            Self::ChunkCount { found, expected } => {
+                write!(
+                    f,
+                    "the stream counts {found} chunks, its plain length makes {expected}"
+                )
+            }
+            Self::PlainLength { found, expected } => {
+                write!(f, "the stream holds {found} plain bytes, not {expected}")
+            }
+            Self::Entry {
+                raw: true,
+                stored,
+                plain,
+            } => {
+                write!(
+                    f,
+                    "the entry says {stored} bytes, stored raw, for a chunk of {plain}"
+                )
+            }
+            Self::Entry {
+                raw: false,
+                stored,
+                plain,
+            } => {
+                write!(
+                    f,
+                    "the entry says {stored} coded bytes for a chunk of {plain}"
+                )
+            }
+            Self::StreamLength { found, expected } => {
+                write!(
+                    f,
+                    "the stream has {found} bytes, its entries ask for {expected}"
+                )
+            }
+            Self::TooLong { bytes, max } => write!(
+                f,
+                "{bytes} bytes are too many for one stream, at most {max} fit"
+            ),
+            Self::BufferTooSmall { buffer, need, have } => {
+                write!(
+                    f,
+                    "the buffer for the {buffer} has {have} bytes, {need} are needed"
+                )
+            }
+            Self::Setting {
+                stage,
+                setting,
+                found,
+                allowed,
+            } => {
+                write!(f, "{stage} has no {setting} {found}, only {allowed}")
+            }
+            Self::RecordVersion { stage, found, max } => {
+                write!(
+                    f,
+                    "the settings of {stage} have version {found}, this library knows up to {max}"
+                )
+            }
+            Self::RecordLength {
+                stage,
+                found,
+                expected,
+            } => {
+                write!(
+                    f,
+                    "the settings of {stage} take {expected} bytes, not {found}"
+                )
+            }
+            Self::RecordStage {
+                stage,
+                found,
+                expected,
+            } => {
+                write!(
+                    f,
+                    "the settings belong to stage {found}, {stage} is stage {expected}"
+                )
+            }
+            Self::InChunk { index, .. } => write!(f, "in chunk {index}"),
+            Self::InBlock { index, .. } => write!(f, "in block {index}"),
+            Self::Magic { found } => {
+                write!(f, "not a warpack archive: it starts with {found:02x?}")
+            }
+            Self::TextMode => f.write_str("the archive was changed in transfer as if it were text"),
+            Self::Version { found, max } => {
+                write!(
+                    f,
+                    "the archive has version {found}, this build reads up to {max}"
+                )
+            }
+            Self::Checksum {
+                field,
+                offset,
+                found,
+                expected,
+            } => {
+                write!(
+                    f,
+                    "the {field} at offset {offset} has checksum {expected:08x}, its bytes make {found:08x}"
+                )
+            }
+            Self::Reserved {
+                field,
+                offset,
+                found,
+            } => {
+                write!(
+                    f,
+                    "reserved bits {found:#x} are set in the {field} at offset {offset}"
+                )
+            }
+            Self::ElementType { found } => write!(f, "no element type has number {found}"),
+            Self::HeaderLength { found, expected } => {
+                write!(
+                    f,
+                    "the header says {found} bytes, its parts take {expected}"
+                )
+            }
+            Self::UnknownStage { id } => write!(f, "no stage has number {id}"),
+            Self::StageRecord { id, version } => {
+                write!(
+                    f,
+                    "the settings of stage {id}, version {version}, are unknown to this build"
+                )
+            }
+            Self::StageCount { found, max } => {
+                write!(f, "a list of {found} stages, 1 to {max} are possible")
+            }
+            Self::Shape { reason } => write!(f, "no archive holds this shape: {reason}"),
+            Self::ShapeLength { shape, input } => {
+                write!(f, "the shape takes {shape} bytes, the input has {input}")
+            }
+            Self::BlockSize { found, reason } => write!(f, "blocks of {found} bytes: {reason}"),
+            Self::BlockLimit { found, max } => {
+                write!(f, "blocks of {found} bytes are above the limit of {max}")
+            }
+            Self::Kind { found, offset } => {
+                write!(
+                    f,
+                    "neither a block nor the end starts at offset {offset}: kind {found:#04x}"
+                )
+            }
+            Self::ShortBlock { found, max } => {
+                write!(f, "a block of {found} bytes among blocks of {max}")
+            }
+            Self::PayloadLength { found, plain } => {
+                write!(f, "a payload of {found} bytes for a block of {plain}")
+            }
+            Self::StageLength { stage, found, max } => {
+                write!(
+                    f,
+                    "stage {stage} of the list cannot have made {found} bytes, at most {max}"
+                )
+            }
+            Self::Digest => f.write_str("the plain bytes do not match their digest"),
+            Self::BlockCount { found, expected } => {
+                write!(f, "the archive has {found} blocks, not {expected}")
+            }
+            Self::Index { index, found } => {
+                write!(
+                    f,
+                    "entry {index} of the index leads to offset {found}, where no block starts"
+                )
+            }
+            Self::Trailing { offset } => {
+                write!(
+                    f,
+                    "there are bytes behind the archive's end at offset {offset}"
+                )
+            }
+            Self::Range { start, end, plain } => {
+                write!(
+                    f,
+                    "the range {start}..{end} is not within the {plain} plain bytes"
+                )
+            }
+            Self::Io { what, message, .. } => write!(f, "cannot {what}: {message}"),
+            Self::Cuda { call, message } => write!(f, "the driver refused {call}: {message}"),
+            Self::NoDevice { index, devices } => {
+                write!(f, "there is no device {index}, only {devices} in all")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::InChunk { source, .. } | Self::InBlock { source, .. } => Some(source),
+            _ => None,
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! The stages: codecs with settings, one folder each, all listed in [`ALL`].
 
 pub mod clog;
+pub mod lc;
 pub mod stored;
 
 use crate::{Backend, Result};

@@ -1,0 +1,137 @@
+//! What the container asks of a component, and the stage that the two make together.
+
+#![forbid(unsafe_code)]
+
+use super::{Settings, container};
+use crate::stage::{Coder, Entry, Record, Stage};
+use crate::{Backend, Result};
+use shared_types::lc::{ChunkSize, WordSize};
+use std::fmt::Debug;
+use std::marker::PhantomData;
+
+/// A chunk codec. All of it is arithmetic on the caller's bytes: no state, no allocation.
+pub trait Component: Copy + Debug + Send + Sync + 'static {
+    /// The component's row in the table of stages.
+    fn entry() -> &'static Entry;
+
+    /// A coder on `backend`.
+    ///
+    /// # Errors
+    /// [`crate::Error::Cuda`] where the device can't be used.
+    fn coder(settings: Settings, backend: &Backend) -> Result<Box<dyn Coder>>;
+
+    /// Bytes of the encoding of `plain` (one chunk, 1 to 16384 bytes), or `None` if that is not below `limit`.
+    fn measure(word: WordSize, plain: &[u8], limit: usize) -> Option<usize>;
+
+    /// Encodes `plain` (one chunk, 1 to 16384 bytes) to the front of `coded`: the bytes used, or `None` if the encoding would
+    /// not be shorter than `limit`, which is at most [`Scratch::CODED_BYTES`]. What lies behind them is unspecified.
+    fn encode(word: WordSize, plain: &[u8], limit: usize, coded: &mut Scratch) -> Option<usize>;
+
+    /// Decodes `coded` into `plain` (one chunk, 1 to 16384 bytes).
+    ///
+    /// # Errors
+    /// The first fault in the order of [`shared_types::lc::ChunkStatus`]; what `plain` holds then is unspecified.
+    fn decode(word: WordSize, coded: &[u8], plain: &mut [u8]) -> Result<()>;
+
+    /// Finds what [`Self::decode`] would find wrong with an encoding of `plain_bytes` bytes, without decoding more than it must.
+    ///
+    /// # Errors
+    /// Those of [`Self::decode`].
+    fn check(word: WordSize, coded: &[u8], plain_bytes: usize) -> Result<()>;
+}
+
+/// Where an encoder puts a chunk before its place is known. Vector code stores whole registers, so there is room behind the
+/// longest encoding.
+#[derive(Debug)]
+pub struct Scratch([u8; Self::CODED_BYTES + Self::SLACK_BYTES]);
+
+impl Scratch {
+    /// No encoding is longer: the largest chunk.
+    pub const CODED_BYTES: usize = ChunkSize::C16384.bytes() as usize;
+    /// What may be written behind the encoding.
+    pub const SLACK_BYTES: usize = 64;
+
+    /// An empty one.
+    pub const fn new() -> Self {
+        Self([0; _])
+    }
+
+    /// All of it, the slack too.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+
+    /// The encoding of `coded_bytes` bytes at the front.
+    pub fn coded(&self, coded_bytes: usize) -> &[u8] {
+        &self.0[..coded_bytes]
+    }
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The stage of component `C`: its chunks in the container.
+#[derive(Clone, Copy, Debug)]
+pub struct Family<C> {
+    settings: Settings,
+    component: PhantomData<C>,
+}
+
+impl<C> Family<C> {
+    /// The stage with `settings`.
+    pub const fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            component: PhantomData,
+        }
+    }
+}
+
+impl<C: Component> Stage for Family<C> {
+    fn entry(&self) -> &'static Entry {
+        C::entry()
+    }
+
+    fn record(&self) -> Record {
+        self.settings.write(C::entry())
+    }
+
+    fn max_plain_bytes(&self) -> u64 {
+        container::max_plain_bytes(self.settings.chunk)
+    }
+
+    fn max_coded_bytes(&self, plain: u64) -> u64 {
+        container::max_coded_bytes(self.settings.chunk, plain)
+    }
+
+    fn coder(&self, backend: &Backend) -> Result<Box<dyn Coder>> {
+        C::coder(self.settings, backend)
+    }
+}
+
+/// The stage at work on the cores of this machine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CpuCoder<C> {
+    stage: Family<C>,
+}
+
+impl<C> CpuCoder<C> {
+    pub(crate) const fn new(settings: Settings) -> Self {
+        Self {
+            stage: Family::new(settings),
+        }
+    }
+}
+
+impl<C: Component> Coder for CpuCoder<C> {
+    fn encode(&mut self, plain: &[u8], coded: &mut Vec<u8>) -> Result<()> {
+        container::encode::<C>(self.stage.settings, plain, coded)
+    }
+
+    fn decode(&mut self, coded: &[u8], plain: &mut [u8]) -> Result<()> {
+        container::decode::<C>(self.stage.settings, coded, plain)
+    }
+}
