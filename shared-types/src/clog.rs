@@ -1,6 +1,6 @@
 //! CLOG: where everything lies in a coded chunk.
 
-use crate::lc::WordSize;
+use crate::{launch::Launch, lc::WordSize};
 use core::ops::Range;
 
 /// Every chunk is cut into this many subchunks, each with its own width.
@@ -49,3 +49,23 @@ impl Layout {
         self.header_bytes() + payload_bits.div_ceil(8) + self.leftover()
     }
 }
+
+/// Bytes that a packed chunk's slot in shared memory has in front of its payload: the header ends where they end.
+pub const SLOT_LEAD: u32 = 32;
+
+/// Bytes behind a full chunk in its slot, so that 16-byte reads may pass the end.
+pub const SLOT_SLACK: u32 = 32;
+
+/// Words of shared memory for the slots of one tile: enough for eight chunks of 4096 bytes, the widest case.
+pub const SLOT_WORDS: usize = 8 * (4096 + SLOT_LEAD + SLOT_SLACK) as usize / 4;
+
+/// Encoding of full chunks: one block a tile of 32 KiB, eight warps of 4096 bytes each.
+///
+/// Five blocks on a multiprocessor hold the registers at 48: more blocks in flight hide the look-back.
+pub const ENCODE: Launch = Launch { threads: 256, shared_bytes: SLOT_WORDS as u32 * 4 + 352, min_blocks: 5 };
+
+/// Decoding of full chunks: the same tiles and warps, no shared memory.
+pub const DECODE: Launch = Launch { threads: 256, shared_bytes: 0, min_blocks: 4 };
+
+/// Both directions of the short last chunk: one block.
+pub const TAIL: Launch = Launch { threads: 256, shared_bytes: 16_448 + 256, min_blocks: 0 };

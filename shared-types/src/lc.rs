@@ -75,6 +75,9 @@ impl ChunkSize {
     }
 }
 
+/// Plain bytes that one block of the tiled kernels takes: 8, 4 or 2 chunks.
+pub const TILE_BYTES: u32 = 32_768;
+
 /// The bit of a chunk entry that says: stored raw.
 pub const RAW: u32 = 1 << 31;
 
@@ -165,3 +168,47 @@ pub enum StreamStatus {
     /// Encoding: the stream would not fit into 32 bits.
     TooLong = 8,
 }
+
+/// What a coder's kernels leave in device memory about a whole stream: all ones at first, then filled in.
+///
+/// Faults are packed so that an atomic minimum keeps the one that counts: see [`StreamStatus`] and [`ChunkStatus`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct StreamReport {
+    /// Encoding: bytes of the stream. Decoding: plain bytes that the header announces. Meaningless after a stream fault.
+    pub bytes: u64,
+    /// [`NO_FAULT`], or the [`StreamStatus`] in the upper half and the chunk's index (0 where none) in the lower.
+    pub stream_fault: u64,
+    /// [`NO_FAULT`], or the lowest bad chunk's index in the upper half and its [`ChunkStatus`] in the lower.
+    pub chunk_fault: u64,
+    /// All ones.
+    pub reserved: u64,
+}
+
+/// A fault word of a [`StreamReport`] that nothing was written to.
+pub const NO_FAULT: u64 = u64::MAX;
+
+impl StreamReport {
+    /// Index of [`Self::bytes`] in the report as an array of `u64`; kernels address it so.
+    pub const BYTES: usize = 0;
+    /// Index of [`Self::stream_fault`].
+    pub const STREAM_FAULT: usize = 1;
+    /// Index of [`Self::chunk_fault`].
+    pub const CHUNK_FAULT: usize = 2;
+
+    /// The word that tells of `status` at chunk `index`.
+    pub const fn pack_stream_fault(status: StreamStatus, index: u32) -> u64 {
+        (status as u64) << 32 | index as u64
+    }
+
+    /// The word that tells of `status` in chunk `index`.
+    pub const fn pack_chunk_fault(index: u32, status: ChunkStatus) -> u64 {
+        (index as u64) << 32 | status as u64
+    }
+}
+
+/// Entries that one block of the entry scan takes.
+pub const SCAN_ENTRIES: u32 = 1024;
+
+/// The entry scan: 8 warps, four entries a thread; shared memory for the warps' sums and the block's offset.
+pub const SCAN: crate::launch::Launch = crate::launch::Launch { threads: 256, shared_bytes: 64, min_blocks: 0 };

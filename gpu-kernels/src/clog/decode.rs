@@ -1,0 +1,213 @@
+//! Full chunks, straight from global memory: no shared memory, no barrier.
+//!
+//! | phase | who | does |
+//! |---|---|---|
+//! | check | every warp of a chunk, alike | tag, widths and length against the container's entry |
+//! | unpack | every lane, row by row | the words that cover its bits, shifted and spread, 16 bytes out |
+//!
+//! A chunk that fails a check decodes to zeros and leaves its status; the others do not notice.
+
+use super::{ROWS, Shape, Widths, pack};
+use crate::{
+    collectives::ALL_LANES,
+    lc::{Header, read_entry, read_header, stream_bytes},
+};
+use cuda_std::{
+    atomic::atomic_fetch_min_relaxed_64_device,
+    bits::funnel_shift_right_wrap,
+    global, kernel, thread,
+    vector::U32x4,
+    warp,
+};
+use shared_types::lc::{ChunkStatus, NO_FAULT, StreamReport, TILE_BYTES};
+
+/// A coded chunk: the aligned word that its first byte lies in, and the bits in front of that byte.
+#[derive(Clone, Copy)]
+pub(super) struct Coded {
+    words: *const u32,
+    lead: u32,
+}
+
+impl Coded {
+    /// The chunk at byte `start` of `stream`.
+    ///
+    /// # Safety
+    /// `stream` is 4-aligned and holds `start` bytes.
+    #[inline(always)]
+    pub unsafe fn at(stream: *const u8, start: u64) -> Self {
+        // SAFETY: the caller vouches for the bytes.
+        let words = unsafe { stream.add((start & !3) as usize) }.cast();
+        Self { words, lead: start as u32 % 4 * 8 }
+    }
+
+    /// `bits` bits (0 to 128) from bit `bit` of the chunk on; what lies behind them in the result does not matter.
+    /// Reads just the aligned words that cover them.
+    ///
+    /// # Safety
+    /// The stream holds these words.
+    #[inline(always)]
+    pub unsafe fn window(self, bit: u32, bits: u32) -> [u32; 4] {
+        let bit = self.lead + bit;
+        let shift = bit % 32;
+        let mut w = [0; 5];
+        // SAFETY: only words that hold bits of the window are read.
+        unsafe {
+            let words = self.words.add((bit / 32) as usize);
+            for (i, word) in w.iter_mut().enumerate() {
+                if i as u32 * 32 < shift + bits {
+                    *word = global::load_nc_u32(words.add(i));
+                }
+            }
+        }
+        [
+            funnel_shift_right_wrap(w[0], w[1], shift),
+            funnel_shift_right_wrap(w[1], w[2], shift),
+            funnel_shift_right_wrap(w[2], w[3], shift),
+            funnel_shift_right_wrap(w[3], w[4], shift),
+        ]
+    }
+
+    /// The width of subchunk `lane` of a chunk of `len` plain bytes in `coded` bytes; tag and widths are checked. All
+    /// lanes of a warp call this; all agree on whether it is an error.
+    ///
+    /// # Safety
+    /// The stream holds the chunk's `coded` bytes.
+    #[inline(always)]
+    pub unsafe fn read_width<const W: u32>(self, coded: u32, len: u32) -> Result<u32, ChunkStatus> {
+        let field = (8 * W).ilog2() + 1;
+        if coded < 2 + 4 * field {
+            return Err(ChunkStatus::Truncated);
+        }
+        // SAFETY: tag and fields lie within the chunk.
+        let (tag, width) = unsafe {
+            (self.window(0, 16)[0] & 0xFFFF, self.window(16 + warp::lane_id() * field, field)[0] & ((1 << field) - 1))
+        };
+        if tag != len {
+            return Err(ChunkStatus::LengthTag);
+        }
+        if warp::warp_vote_any(ALL_LANES, width > 8 * W) {
+            return Err(ChunkStatus::Width);
+        }
+        Ok(width)
+    }
+}
+
+/// Keeps the status of a chunk for the caller, and the lowest bad chunk for the report. One thread calls this.
+///
+/// # Safety
+/// `statuses` has a word for the chunk, `report` is a [`StreamReport`].
+#[inline(always)]
+pub(super) unsafe fn report_chunk(statuses: *mut u32, report: *mut u64, chunk: u32, status: ChunkStatus) {
+    // SAFETY: the caller vouches for both.
+    unsafe {
+        *statuses.add(chunk as usize) = status as u32;
+        if status as u32 != ChunkStatus::Ok as u32 {
+            atomic_fetch_min_relaxed_64_device(report.add(StreamReport::CHUNK_FAULT), StreamReport::pack_chunk_fault(chunk, status));
+        }
+    }
+}
+
+/// The kernel for words of `W` bytes in chunks of `C`; see the entry points.
+///
+/// # Safety
+/// As for the entry points.
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "pointers inside a struct become generic accesses")]
+unsafe fn decode<const W: u32, const C: u32>(
+    stream: *const u8,
+    length: *const u64,
+    capacity: u64,
+    plain: *mut U32x4,
+    plain_capacity: u64,
+    offsets: *const u32,
+    statuses: *mut u32,
+    report: *mut u64,
+) {
+    let lane = warp::lane_id();
+    let unit = thread::block_idx_x() * (TILE_BYTES / 4096) + thread::thread_idx_x() / 32;
+    let (chunk, part) = (unit / Shape::<W, C>::WARPS, unit % Shape::<W, C>::WARPS);
+    // SAFETY: the caller's promises. The scan has seen this header; it is read again to stay on the device.
+    let header = unsafe { read_header(stream, stream_bytes(length, capacity), C, plain_capacity) }.unwrap_or(Header { plain: 0, chunks: 0 });
+    if chunk >= header.plain / C {
+        return;
+    }
+    // SAFETY: as above.
+    if unsafe { *report.add(StreamReport::STREAM_FAULT) } != NO_FAULT {
+        return;
+    }
+
+    // SAFETY: the scan found the chunk's bytes within the stream.
+    let (coded, widths, status, payload) = unsafe {
+        let (bytes, raw) = read_entry(stream, chunk);
+        let start = 8 + 4 * u64::from(header.chunks) + u64::from(*offsets.add(chunk as usize));
+        let coded = Coded::at(stream, start);
+        if raw {
+            (coded, Widths::full(8 * W), ChunkStatus::Ok, 0)
+        } else {
+            let (width, status) = match coded.read_width::<W>(bytes, C) {
+                Ok(width) => (width, ChunkStatus::Ok),
+                Err(status) => (0, status),
+            };
+            let widths = Widths::of(width);
+            let sound = status as u32 != ChunkStatus::Ok as u32 || bytes == Shape::<W, C>::HEADER + widths.total * (Shape::<W, C>::WORDS / 8);
+            if sound { (coded, widths, status, Shape::<W, C>::HEADER * 8) } else { (coded, Widths::full(0), ChunkStatus::CodedLength, 0) }
+        }
+    };
+    if part == 0 && lane == 0 {
+        // SAFETY: a status per chunk.
+        unsafe { report_chunk(statuses, report, chunk, status) };
+    }
+
+    // SAFETY: a warp's eight rows lie within its chunk, and that within the plain bytes.
+    let to = unsafe { plain.add(unit as usize * (ROWS * 32) + lane as usize) };
+    for i in 0..ROWS as u32 {
+        let subchunk = (part * ROWS as u32 + i) * Shape::<W, C>::PARTS + lane / Shape::<W, C>::LANES;
+        let (width, before) = widths.at(subchunk);
+        let bits = width * Shape::<W, C>::LANE_WORDS;
+        let at = payload + before * Shape::<W, C>::WORDS + lane % Shape::<W, C>::LANES * bits;
+        // SAFETY: the length was checked, so all bits lie within the chunk; the row within the plain bytes.
+        unsafe { global::store_streaming_v4(to.add(i as usize * 32), pack::unpack::<W>(coded.window(at, bits), width)) };
+    }
+}
+
+/// The entry points, one per word size and chunk size.
+macro_rules! entry_points {
+    ($($name:ident, $word:literal, $chunk:literal;)*) => {$(
+        /// Decodes the full chunks of a stream that `lc_scan_entries` went through before.
+        ///
+        /// # Safety
+        /// Launched with `shared_types::clog::DECODE`, one block per started tile of `plain_capacity`, behind the scan
+        /// of the same stream, which had the same first three arguments and wrote `offsets` and `report`. `plain` is
+        /// 16-aligned and holds `plain_capacity`; `statuses` has a word per chunk of that many bytes.
+        #[kernel(launch = shared_types::clog::DECODE)]
+        #[allow(clippy::too_many_arguments, reason = "pointers inside a struct become generic accesses")]
+        pub unsafe fn $name(
+            stream: *const u8,
+            length: *const u64,
+            capacity: u64,
+            plain: *mut U32x4,
+            plain_capacity: u64,
+            offsets: *const u32,
+            statuses: *mut u32,
+            report: *mut u64,
+        ) {
+            // SAFETY: the caller's promise.
+            unsafe { decode::<$word, $chunk>(stream, length, capacity, plain, plain_capacity, offsets, statuses, report) }
+        }
+    )*};
+}
+
+entry_points! {
+    clog_decode_w1_c4096, 1, 4096;
+    clog_decode_w2_c4096, 2, 4096;
+    clog_decode_w4_c4096, 4, 4096;
+    clog_decode_w8_c4096, 8, 4096;
+    clog_decode_w1_c8192, 1, 8192;
+    clog_decode_w2_c8192, 2, 8192;
+    clog_decode_w4_c8192, 4, 8192;
+    clog_decode_w8_c8192, 8, 8192;
+    clog_decode_w1_c16384, 1, 16384;
+    clog_decode_w2_c16384, 2, 16384;
+    clog_decode_w4_c16384, 4, 16384;
+    clog_decode_w8_c16384, 8, 16384;
+}

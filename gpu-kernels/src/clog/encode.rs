@@ -1,0 +1,369 @@
+//! Full chunks to their place in the container, in one pass over the plain bytes.
+//!
+//! | phase | who | does | leaves behind |
+//! |---|---|---|---|
+//! | load | every lane | eight rows of 16 bytes | its rows, in registers |
+//! | measure | every warp, row by row | the longest word of each subchunk | `width` |
+//! | place | warp 0 | the chunks' stored sizes, their sum to the look-back | `stored`, the chunk entries |
+//! | pack | every warp | each lane's bits into its chunk's slot | `slots` |
+//! | look back | warp 0 | the bytes of all tiles before | `tile_start` |
+//! | copy | every chunk's warps | the slot to its place | the container |
+//!
+//! In a slot the header ends and the payload begins at byte 32, so that both can be built from whole words. A raw chunk
+//! is packed at full width and copied without its header.
+
+use super::{ROWS, Shape, Widths, pack};
+use crate::collectives::{ALL_LANES, copy_out::copy_out, group_max, look_back};
+use cuda_std::{
+    bits::{funnel_shift_left_wrap, shl_clamp},
+    global, kernel,
+    shared::{self, SharedArray},
+    thread,
+    vector::U32x4,
+    warp,
+};
+use shared_types::{
+    clog::{ENCODE, SLOT_LEAD, SLOT_SLACK, SLOT_WORDS},
+    lc::{NO_FAULT, RAW, StreamReport, StreamStatus, TILE_BYTES},
+};
+
+/// Warps of a block.
+const WARPS: u32 = ENCODE.warps();
+
+/// Shared memory of one block.
+#[repr(C, align(16))]
+pub struct EncodeShared {
+    slots: SharedArray<u32, SLOT_WORDS>,
+    width: SharedArray<u8, 256>,
+    /// Stored bytes of each chunk of the tile.
+    stored: SharedArray<u32, 8>,
+    /// Where each chunk of the tile starts, from the tile's start.
+    chunk_start: SharedArray<u32, 8>,
+    /// Stored bytes of all tiles before this one.
+    tile_start: SharedArray<u32, 1>,
+}
+const _: () = assert!(size_of::<EncodeShared>() <= ENCODE.shared_bytes as usize);
+
+/// A lane's bits and where they go.
+#[derive(Clone, Copy)]
+struct Piece {
+    v: [u32; 4],
+    /// How many bits of `v` count.
+    bits: u32,
+    /// First bit, from the payload's start.
+    at: u32,
+}
+
+/// The kernel for words of `W` bytes in chunks of `C`.
+///
+/// # Safety
+/// Launched with [`ENCODE`], one block per started tile of full chunks. `plain` is 16-aligned and holds `plain_bytes`;
+/// `stream` is 16-aligned and holds the longest stream of that many bytes; `look_back` has a zero word per block,
+/// `report` is a [`StreamReport`] of ones. Nothing else touches the outputs until the launch is over.
+#[inline(always)]
+unsafe fn encode<const W: u32, const C: u32>(plain: *const U32x4, plain_bytes: u32, stream: *mut u8, look_back: *mut u64, report: *mut u64) {
+    let s = shared::dynamic::<EncodeShared>();
+    let lane = warp::lane_id();
+    let warp_index = thread::thread_idx_x() / 32;
+    let tile = thread::block_idx_x();
+    let chunks = plain_bytes / C;
+    let chunks_in_tile = TILE_BYTES / C;
+
+    // This warp's chunk, by its index in the tile and in all; its part of the chunk.
+    let slot = warp_index / Shape::<W, C>::WARPS;
+    let part = warp_index % Shape::<W, C>::WARPS;
+    let chunk = tile * chunks_in_tile + slot;
+    let active = chunk < chunks;
+
+    let mut rows = [U32x4 { x: 0, y: 0, z: 0, w: 0 }; ROWS];
+    if active {
+        // SAFETY: a full chunk lies within `plain`; a warp's eight rows lie within its chunk.
+        let from = unsafe { plain.add((tile * WARPS + warp_index) as usize * (ROWS * 32) + lane as usize) };
+        for (i, row) in rows.iter_mut().enumerate() {
+            // SAFETY: as above.
+            *row = unsafe { global::load_streaming_v4(from.add(i * 32)) };
+        }
+    }
+    // Subchunk of this lane in row `i`.
+    let subchunk = |i: u32| (part * ROWS as u32 + i) * Shape::<W, C>::PARTS + lane / Shape::<W, C>::LANES;
+
+    for (i, row) in rows.iter().enumerate() {
+        let width = group_max(pack::bit_length::<W>(*row), Shape::<W, C>::LANES);
+        if lane % Shape::<W, C>::LANES == 0 {
+            s.width.write((slot * 32 + subchunk(i as u32)) as usize, width as u8);
+        }
+    }
+    if !Shape::<W, C>::ALIGNED {
+        // Lanes OR their bits into words that hold zeros; the slot belongs to this warp alone.
+        let mut word = lane;
+        while word < C / 4 {
+            s.slots.write((slot * slot_words::<C>() + SLOT_LEAD / 4 + word) as usize, 0);
+            word += 32;
+        }
+        warp::sync_warp(ALL_LANES); // zeros
+    }
+    thread::sync_threads(); // width
+
+    let data_start = 8 + 4 * u64::from(plain_bytes.div_ceil(C));
+    let mut own = 0;
+    if warp_index == 0 {
+        // Place: lane `c` ends up with chunk `c`.
+        let (mut stored, mut start) = (0, 0);
+        for c in 0..chunks_in_tile {
+            let total = warp::warp_reduce_add(ALL_LANES, u32::from(s.width.read((c * 32 + lane) as usize)));
+            let (bytes, _) = stored_bytes::<W, C>(total);
+            let bytes = if tile * chunks_in_tile + c < chunks { bytes } else { 0 };
+            if lane == c {
+                (stored, start) = (bytes, own);
+            }
+            own += bytes;
+        }
+        if lane == 0 {
+            // SAFETY: the launch gives every block a word.
+            unsafe { look_back::publish(look_back, tile, own) };
+        }
+        if lane < chunks_in_tile {
+            s.stored.write(lane as usize, stored);
+            s.chunk_start.write(lane as usize, start);
+            let chunk = tile * chunks_in_tile + lane;
+            if chunk < chunks {
+                let entry = if stored == C { RAW | C } else { stored };
+                // SAFETY: the entry of an existing chunk, 4-aligned.
+                unsafe { *stream.add(8 + 4 * chunk as usize).cast::<u32>() = entry };
+            }
+        }
+    }
+
+    let packed = Widths::of(u32::from(s.width.read((slot * 32 + lane) as usize)));
+    let (stored, raw) = stored_bytes::<W, C>(packed.total);
+    let widths = if raw { Widths::full(8 * W) } else { packed };
+    let payload = slot * slot_words::<C>() + SLOT_LEAD / 4;
+    for (i, row) in rows.iter().enumerate() {
+        let (width, before) = widths.at(subchunk(i as u32));
+        let bits = width * Shape::<W, C>::LANE_WORDS;
+        let at = before * Shape::<W, C>::WORDS + lane % Shape::<W, C>::LANES * bits;
+        let piece = Piece { v: pack::pack::<W>(*row, width), bits, at };
+        if Shape::<W, C>::ALIGNED {
+            store_aligned::<W, C>(&s.slots, payload, piece, lane);
+        } else {
+            store_by_or(&s.slots, payload, piece);
+        }
+    }
+    if part == Shape::<W, C>::WARPS - 1 {
+        write_header::<W, C>(s, slot, lane);
+        // Copying reads whole 16-byte units: give the words behind the payload a value.
+        let end = (stored - if raw { 0 } else { Shape::<W, C>::HEADER }).div_ceil(4);
+        if lane < SLOT_SLACK / 4 && (Shape::<W, C>::ALIGNED || end + lane >= C / 4) {
+            s.slots.write((payload + end + lane) as usize, 0);
+        }
+    }
+
+    if warp_index == 0 {
+        // SAFETY: as for `publish`.
+        let before = unsafe { look_back::exclusive_sum(look_back, tile, own) };
+        if lane == 0 {
+            s.tile_start.write(0, before);
+        }
+    }
+    thread::sync_threads(); // slots, stored, chunk_start, tile_start
+
+    let start = data_start + u64::from(s.tile_start.read(0));
+    if active {
+        let to = start + u64::from(s.chunk_start.read(slot as usize));
+        let from = slot * slot_words::<C>() * 4 + SLOT_LEAD - if raw { 0 } else { Shape::<W, C>::HEADER };
+        let member = part * 32 + lane;
+        // SAFETY: the look-back gives every chunk bytes of its own, within the longest stream.
+        unsafe { copy_out(&s.slots, from, stored, stream, to, member, Shape::<W, C>::WARPS * 32) };
+    }
+    if thread::thread_idx_x() == 0 {
+        if tile == 0 {
+            // SAFETY: the header of a stream that has chunks.
+            unsafe { write_stream_header(stream, plain_bytes, plain_bytes.div_ceil(C)) };
+        }
+        if tile == thread::grid_dim_x() - 1 && plain_bytes % C == 0 {
+            // SAFETY: the longest stream has room for the filling.
+            unsafe { finish(stream, start + u64::from(own), report) };
+        }
+    }
+}
+
+/// Words of a slot of one chunk.
+const fn slot_words<const C: u32>() -> u32 {
+    (SLOT_LEAD + C + SLOT_SLACK) / 4
+}
+
+/// Bytes that the container stores for a full chunk whose widths add up to `total`, and whether it is raw.
+#[inline(always)]
+fn stored_bytes<const W: u32, const C: u32>(total: u32) -> (u32, bool) {
+    let coded = Shape::<W, C>::HEADER + total * (Shape::<W, C>::WORDS / 8);
+    if coded >= C { (C, true) } else { (coded, false) }
+}
+
+/// Writes the lanes' pieces as whole words. All lanes of a warp call this; the pieces of a subchunk follow each other
+/// without gaps from a word border on, and fill whole words.
+#[inline(always)]
+fn store_aligned<const W: u32, const C: u32>(slots: &SharedArray<u32, SLOT_WORDS>, payload: u32, piece: Piece, lane: u32) {
+    let place = lane % Shape::<W, C>::LANES;
+    let (mut v, mut bits) = (piece.v, piece.bits);
+    // Pieces shorter than a word are joined first, so that a word never has more than two authors: then the first of 2,
+    // 4, 8 or 16 lanes holds the bits of all of them.
+    let mut joined = 1;
+    let mut distance = 1;
+    let short = |bits: u32| bits.wrapping_sub(1) < 31;
+    while warp::warp_vote_any(ALL_LANES, short(bits)) {
+        let (next, _) = warp::warp_shuffle_down(ALL_LANES, v[0], distance, 32);
+        if short(bits) {
+            v[0] |= next << bits;
+            v[1] = funnel_shift_left_wrap(next, 0, bits);
+            bits *= 2;
+            joined = 2 * distance;
+        }
+        distance *= 2;
+    }
+    // The word that the piece ends in, unless it ends with it, goes to the piece behind.
+    let shift = piece.at % 32;
+    let w = [
+        v[0] << shift,
+        funnel_shift_left_wrap(v[0], v[1], shift),
+        funnel_shift_left_wrap(v[1], v[2], shift),
+        funnel_shift_left_wrap(v[2], v[3], shift),
+        funnel_shift_left_wrap(v[3], 0, shift),
+    ];
+    let whole = (shift + bits) / 32;
+    let rest = match whole {
+        0 => w[0],
+        1 => w[1],
+        2 => w[2],
+        3 => w[3],
+        _ => w[4],
+    };
+    let (before, _) = warp::warp_shuffle_idx(ALL_LANES, rest, lane.wrapping_sub(joined) % 32, 32);
+    let first = w[0] | if place == 0 { 0 } else { before };
+    if place % joined == 0 {
+        let to = (payload + piece.at / 32) as usize;
+        if bits == 128 && piece.at % 128 == 0 {
+            slots.write_vec4(to, U32x4 { x: first, y: w[1], z: w[2], w: w[3] });
+            return;
+        }
+        if whole > 0 {
+            slots.write(to, first);
+        }
+        if whole > 1 {
+            slots.write(to + 1, w[1]);
+        }
+        if whole > 2 {
+            slots.write(to + 2, w[2]);
+        }
+        if whole > 3 {
+            slots.write(to + 3, w[3]);
+        }
+    }
+}
+
+/// ORs the lanes' pieces into words that hold zeros: for subchunks that begin at any bit.
+#[inline(always)]
+fn store_by_or(slots: &SharedArray<u32, SLOT_WORDS>, payload: u32, piece: Piece) {
+    let (v, shift) = (piece.v, piece.at % 32);
+    let words = (shift + piece.bits).div_ceil(32);
+    let w = [
+        v[0] << shift,
+        funnel_shift_left_wrap(v[0], v[1], shift),
+        funnel_shift_left_wrap(v[1], v[2], shift),
+        funnel_shift_left_wrap(v[2], v[3], shift),
+        funnel_shift_left_wrap(v[3], 0, shift),
+    ];
+    for (i, word) in w.iter().enumerate() {
+        if (i as u32) < words {
+            slots.fetch_or((payload + piece.at / 32) as usize + i, *word);
+        }
+    }
+}
+
+/// Writes the eight words in front of the payload: zeros, the tag in the upper half of a word, the width fields.
+#[inline(always)]
+fn write_header<const W: u32, const C: u32>(s: &EncodeShared, slot: u32, lane: u32) {
+    let field = Shape::<W, C>::FIELD;
+    let lead = SLOT_LEAD / 4;
+    if lane >= lead {
+        return;
+    }
+    // `FIELD` words hold 32 fields of `FIELD` bits.
+    let mut word = 0;
+    if lane + field + 1 == lead {
+        word = C << 16;
+    } else if lane + field >= lead {
+        let first_bit = (lane + field - lead) * 32;
+        let mut f = first_bit / field;
+        while f < 32 && f * field < first_bit + 32 {
+            let width = u32::from(s.width.read((slot * 32 + f) as usize));
+            let bit = f * field;
+            word |= if bit < first_bit { width >> (first_bit - bit) } else { shl_clamp(width, bit - first_bit) };
+            f += 1;
+        }
+    }
+    s.slots.write((slot * slot_words::<C>() + lane) as usize, word);
+}
+
+/// Writes the plain length and the chunk count.
+///
+/// # Safety
+/// `stream` is 4-aligned and has eight bytes.
+pub(super) unsafe fn write_stream_header(stream: *mut u8, plain_bytes: u32, chunks: u32) {
+    // SAFETY: the caller vouches for the bytes.
+    unsafe {
+        *stream.cast::<u32>() = plain_bytes;
+        *stream.add(4).cast::<u32>() = chunks;
+    }
+}
+
+/// Fills the stream, whose chunks end at `end`, up to a multiple of four, and reports its length.
+///
+/// # Safety
+/// `stream` has room for the filling; `report` is a [`StreamReport`].
+pub(super) unsafe fn finish(stream: *mut u8, end: u64, report: *mut u64) {
+    let bytes = end.next_multiple_of(4);
+    let mut at = end;
+    // SAFETY: the caller vouches for the filling and the report.
+    unsafe {
+        while at < bytes {
+            *stream.add(at as usize) = 0;
+            at += 1;
+        }
+        *report.add(StreamReport::BYTES) = bytes;
+        let fits = bytes <= u64::from(u32::MAX);
+        *report.add(StreamReport::STREAM_FAULT) = if fits { NO_FAULT } else { StreamReport::pack_stream_fault(StreamStatus::TooLong, 0) };
+    }
+}
+
+/// The entry points, one per word size and chunk size.
+macro_rules! entry_points {
+    ($($name:ident, $word:literal, $chunk:literal;)*) => {$(
+        /// Encodes the full chunks of `plain_bytes` bytes.
+        ///
+        /// # Safety
+        /// Launched with [`ENCODE`], one block per started tile of full chunks, at least one. `plain` is 16-aligned and
+        /// holds `plain_bytes`; `stream` is 16-aligned and holds the longest stream of that many bytes; `look_back` has a
+        /// zero word per block, `report` is a [`StreamReport`] of ones. Nothing else touches the outputs until the launch
+        /// is over.
+        #[kernel(launch = shared_types::clog::ENCODE)]
+        pub unsafe fn $name(plain: *const U32x4, plain_bytes: u32, stream: *mut u8, look_back: *mut u64, report: *mut u64) {
+            // SAFETY: the caller's promise.
+            unsafe { encode::<$word, $chunk>(plain, plain_bytes, stream, look_back, report) }
+        }
+    )*};
+}
+
+entry_points! {
+    clog_encode_w1_c4096, 1, 4096;
+    clog_encode_w2_c4096, 2, 4096;
+    clog_encode_w4_c4096, 4, 4096;
+    clog_encode_w8_c4096, 8, 4096;
+    clog_encode_w1_c8192, 1, 8192;
+    clog_encode_w2_c8192, 2, 8192;
+    clog_encode_w4_c8192, 4, 8192;
+    clog_encode_w8_c8192, 8, 8192;
+    clog_encode_w1_c16384, 1, 16384;
+    clog_encode_w2_c16384, 2, 16384;
+    clog_encode_w4_c16384, 4, 16384;
+    clog_encode_w8_c16384, 8, 16384;
+}

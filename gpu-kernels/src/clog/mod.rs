@@ -1,0 +1,77 @@
+//! CLOG's kernels. A *row* is 512 plain bytes, 16 a lane: one subchunk of a 16384-byte chunk, two of an 8192-byte
+//! chunk, four of a 4096-byte chunk. A warp takes eight rows, 4096 bytes; a block a tile of 32 KiB.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `pack` | 16 bytes of words to their low bits and back, in registers |
+//! | `encode` | full chunks: one pass from plain bytes to their place in the container |
+//! | `decode` | full chunks, straight from global memory |
+//! | `tail` | the short last chunk, both directions, any length |
+
+pub mod decode;
+pub mod encode;
+mod pack;
+pub mod tail;
+
+use crate::collectives::warp_inclusive_sum;
+
+/// Plain bytes of a row.
+const ROW_BYTES: u32 = 512;
+
+/// Rows of a warp.
+const ROWS: usize = 8;
+
+/// What the constants of a kernel, word size `W` and chunk size `C`, imply for full chunks.
+struct Shape<const W: u32, const C: u32>;
+
+impl<const W: u32, const C: u32> Shape<W, C> {
+    /// Warps that share a chunk.
+    const WARPS: u32 = C / (ROWS as u32 * ROW_BYTES);
+    /// Lanes that share a subchunk.
+    const LANES: u32 = C / 32 / 16;
+    /// Subchunks of a row.
+    const PARTS: u32 = 32 / Self::LANES;
+    /// Words of a subchunk.
+    const WORDS: u32 = C / 32 / W;
+    /// Words of a lane in one row.
+    const LANE_WORDS: u32 = 16 / W;
+    /// Bits of a width field.
+    const FIELD: u32 = (8 * W).ilog2() + 1;
+    /// Bytes of tag and width fields.
+    const HEADER: u32 = 2 + 4 * Self::FIELD;
+    /// Whether subchunks begin at whole 32-bit words of the payload, whatever the widths.
+    const ALIGNED: bool = Self::WORDS.is_multiple_of(32);
+}
+
+/// The widths of a chunk and the sums of those before each: lane `s` holds subchunk `s`.
+#[derive(Clone, Copy)]
+struct Widths {
+    width: u32,
+    /// Sum of the widths of the subchunks before.
+    before: u32,
+    /// Sum of all widths, the same in every lane.
+    total: u32,
+}
+
+impl Widths {
+    /// All lanes of a warp call this with their subchunk's width.
+    #[inline(always)]
+    fn of(width: u32) -> Self {
+        let sum = warp_inclusive_sum(width);
+        Self { width, before: sum - width, total: cuda_std::warp::warp_shuffle_idx(u32::MAX, sum, 31, 32).0 }
+    }
+
+    /// Every subchunk at the full width of `bits`: how a raw chunk is coded.
+    #[inline(always)]
+    fn full(bits: u32) -> Self {
+        let lane = cuda_std::warp::lane_id();
+        Self { width: bits, before: lane * bits, total: 32 * bits }
+    }
+
+    /// Width of subchunk `s` and the sum of those before it; `s` may differ from lane to lane. All lanes call this.
+    #[inline(always)]
+    fn at(self, s: u32) -> (u32, u32) {
+        let (both, _) = cuda_std::warp::warp_shuffle_idx(u32::MAX, self.before << 8 | self.width, s, 32);
+        (both & 0xFF, both >> 8)
+    }
+}
