@@ -85,6 +85,11 @@ impl Component for Clog {
     fn coder(settings: Settings, backend: &Backend) -> Result<Box<dyn Coder>> {
         match backend {
             Backend::Cpu => Ok(Box::new(lc::CpuCoder::<Self>::new(settings))),
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(_) => Err(crate::Error::Cuda {
+                call: "coder",
+                message: "clog has no device coder yet".into(),
+            }),
         }
     }
 
