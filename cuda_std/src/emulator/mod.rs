@@ -1,0 +1,4 @@
+//! Runs kernels on the host.
+
+mod atomics;
+pub(crate) mod device;

@@ -1,0 +1,167 @@
+//! The shared memory of a block, typed.
+//!
+//! A kernel describes its shared memory as one `#[repr(C)]` struct of [`SharedArray`]s and asks for it with
+//! [`dynamic`]. For 16-byte accesses the struct carries `#[repr(C, align(16))]`.
+//!
+//! ```
+//! use cuda_std::shared::{self, SharedArray};
+//!
+//! #[repr(C, align(16))]
+//! struct Scratch {
+//!     words: SharedArray<u32, 256>,
+//!     total: SharedArray<u32, 1>,
+//! }
+//!
+//! fn first_word() -> u32 {
+//!     let scratch = shared::dynamic::<Scratch>();
+//!     scratch.words.read(0)
+//! }
+//! ```
+//!
+//! **On a device nothing is checked**: an index beyond the array is undefined behaviour, although these functions are
+//! not marked `unsafe`. The emulator checks every access: bounds, alignment, reads of what nobody wrote, and races.
+//! A kernel is sound when the emulator has nothing to say about it.
+
+use crate::imp;
+use crate::vector::{U32x2, U32x4, U64x2};
+use core::cell::UnsafeCell;
+use core::mem::MaybeUninit;
+
+/// The strictest alignment that [`dynamic`] can give.
+pub const MAX_ALIGN: usize = 16;
+
+/// The dynamic shared memory of the block as an `S`, laid at its start.
+///
+/// The launch must ask for at least `size_of::<S>()` bytes; the emulator checks it. Calling this again gives the same
+/// memory. `S` consists of [`SharedArray`]s only.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub fn dynamic<S>() -> &'static S {
+    const { assert!(align_of::<S>() <= MAX_ALIGN, "shared memory is aligned to 16 bytes, not more") };
+    let base: *const S = imp::shared_base(size_of::<S>()).cast();
+    // SAFETY: the memory is as large as S (checked by the emulator), 16-byte aligned, and lives as long as any thread
+    // that can hold the reference. SharedArrays are all UnsafeCell and MaybeUninit, so that neither unwritten bytes nor
+    // writes of other threads break a shared reference.
+    unsafe { &*base }
+}
+
+/// A type that shared memory can hold: plain bits, every pattern a value.
+pub trait SharedValue: Copy + sealed::Plain {}
+
+mod sealed {
+    pub trait Plain {}
+}
+
+macro_rules! shared_value {
+    ($($type:ty),+) => {$(
+        impl sealed::Plain for $type {}
+        impl SharedValue for $type {}
+    )+};
+}
+shared_value!(u8, u16, u32, u64, i8, i16, i32, i64, f32, f64, U32x2, U32x4, U64x2);
+
+/// `N` values in shared memory, for all threads of the block to read and write.
+#[repr(transparent)]
+pub struct SharedArray<T, const N: usize>(UnsafeCell<[MaybeUninit<T>; N]>);
+
+// SAFETY: the accesses of different threads go through raw pointers, never through references to the values; that they
+// do not race is what the emulator checks.
+unsafe impl<T: SharedValue, const N: usize> Sync for SharedArray<T, N> {}
+
+impl<T: SharedValue, const N: usize> SharedArray<T, N> {
+    /// The number of values.
+    pub const LEN: usize = N;
+
+    /// The value at `index`, which must be below `N`.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn read(&self, index: usize) -> T {
+        let from = self.element::<T>(index);
+        // SAFETY: `element` points into the array; the emulator checks that the value was written.
+        unsafe { imp::shared_read(from) }
+    }
+
+    /// Writes `value` to `index`, which must be below `N`.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn write(&self, index: usize, value: T) {
+        let to = self.element::<T>(index);
+        // SAFETY: `element` points into the array.
+        unsafe { imp::shared_write(to, value) }
+    }
+
+    /// The values from `index` on, as far as a `V` reaches.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn element<V>(&self, index: usize) -> *mut V {
+        imp::check_shared_index(index, size_of::<V>() / size_of::<T>(), N);
+        // SAFETY: the caller promises, and the emulator has checked, that the index is in bounds.
+        unsafe { self.0.get().cast::<T>().add(index).cast() }
+    }
+}
+
+impl<const N: usize> SharedArray<u32, N> {
+    /// The four words from `index` on, in one access; `index` is a multiple of 4 and the array 16-byte aligned.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn read_vec4(&self, index: usize) -> U32x4 {
+        let from = self.element::<U32x4>(index);
+        // SAFETY: `element` points into the array; alignment is the caller's promise, which the emulator checks.
+        unsafe { imp::shared_read_vec4(from) }
+    }
+
+    /// Writes four words from `index` on, in one access; `index` is a multiple of 4 and the array 16-byte aligned.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn write_vec4(&self, index: usize, value: U32x4) {
+        let to = self.element::<U32x4>(index);
+        // SAFETY: `element` points into the array; alignment is the caller's promise, which the emulator checks.
+        unsafe { imp::shared_write_vec4(to, value) }
+    }
+
+    /// The two words from `index` on, in one access; `index` is even and the array 8-byte aligned.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn read_vec2(&self, index: usize) -> U32x2 {
+        let from = self.element::<U32x2>(index);
+        // SAFETY: `element` points into the array; alignment is the caller's promise, which the emulator checks.
+        unsafe { imp::shared_read_vec2(from) }
+    }
+
+    /// Writes two words from `index` on, in one access; `index` is even and the array 8-byte aligned.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn write_vec2(&self, index: usize, value: U32x2) {
+        let to = self.element::<U32x2>(index);
+        // SAFETY: `element` points into the array; alignment is the caller's promise, which the emulator checks.
+        unsafe { imp::shared_write_vec2(to, value) }
+    }
+}
+
+macro_rules! shared_atomics {
+    ($($(#[doc = $doc:literal])+ $name:ident => $imp:ident;)+) => {
+        /// Atomics, without order for other memory (`atom.shared`). They do not race with each other, but with plain accesses.
+        impl<const N: usize> SharedArray<u32, N> {$(
+            $(#[doc = $doc])+
+            #[inline(always)]
+            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            pub fn $name(&self, index: usize, value: u32) -> u32 {
+                let at = self.element::<u32>(index);
+                // SAFETY: `element` points into the array; the emulator checks that the value was written.
+                unsafe { imp::$imp(at, value) }
+            }
+        )+}
+    };
+}
+shared_atomics! {
+    /// Adds `value`, modulo 2^32, to the word at `index`; gives what was there before.
+    fetch_add => shared_fetch_add;
+    /// Sets the bits of `value` in the word at `index`; gives what was there before.
+    fetch_or => shared_fetch_or;
+    /// Keeps only the bits of `value` in the word at `index`; gives what was there before.
+    fetch_and => shared_fetch_and;
+    /// Raises the word at `index` to `value` if that is larger; gives what was there before.
+    fetch_max => shared_fetch_max;
+    /// Lowers the word at `index` to `value` if that is smaller; gives what was there before.
+    fetch_min => shared_fetch_min;
+}
