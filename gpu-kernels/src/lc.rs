@@ -33,7 +33,7 @@ pub(crate) unsafe fn stream_bytes(length: *const u64, capacity: u64) -> u64 {
 /// # Safety
 /// `stream` is 4-aligned and holds `bytes`.
 #[inline(always)]
-pub(crate) unsafe fn read_header(stream: *const u8, bytes: u64, chunk_bytes: u32, plain_capacity: u64) -> Result<Header, StreamStatus> {
+pub(crate) unsafe fn read_header(stream: *const u8, bytes: u64, chunk_log2: u32, plain_capacity: u64) -> Result<Header, StreamStatus> {
     if bytes == 0 {
         return Ok(Header { plain: 0, chunks: 0 });
     }
@@ -42,7 +42,7 @@ pub(crate) unsafe fn read_header(stream: *const u8, bytes: u64, chunk_bytes: u32
     }
     // SAFETY: eight bytes are there.
     let (plain, chunks) = unsafe { (*stream.cast::<u32>(), *stream.add(4).cast::<u32>()) };
-    if chunks != plain.div_ceil(chunk_bytes) {
+    if chunks != div_ceil(plain, chunk_log2) {
         Err(StreamStatus::ChunkCount)
     } else if u64::from(plain) > plain_capacity {
         Err(StreamStatus::PlainLength)
@@ -51,6 +51,12 @@ pub(crate) unsafe fn read_header(stream: *const u8, bytes: u64, chunk_bytes: u32
     } else {
         Ok(Header { plain, chunks })
     }
+}
+
+/// How many units of `1 << log2` cover `bytes`.
+#[inline(always)]
+pub(crate) fn div_ceil(bytes: u32, log2: u32) -> u32 {
+    (bytes >> log2) + u32::from(bytes & ((1 << log2) - 1) != 0)
 }
 
 /// Entry `index`: the stored bytes, and whether they are raw.
@@ -88,7 +94,7 @@ pub unsafe fn lc_scan_entries(
     stream: *const u8,
     length: *const u64,
     capacity: u64,
-    chunk_bytes: u32,
+    chunk_log2: u32,
     plain_capacity: u64,
     offsets: *mut u32,
     look_back: *mut u64,
@@ -100,7 +106,7 @@ pub unsafe fn lc_scan_entries(
     // SAFETY: the caller's promises.
     let bytes = unsafe { stream_bytes(length, capacity) };
     // SAFETY: as above.
-    let header = match unsafe { read_header(stream, bytes, chunk_bytes, plain_capacity) } {
+    let header = match unsafe { read_header(stream, bytes, chunk_log2, plain_capacity) } {
         Ok(header) => header,
         Err(status) => {
             // The same answer in every thread: nobody waits for anybody.
@@ -128,7 +134,7 @@ pub unsafe fn lc_scan_entries(
     for (i, stored) in stored.iter_mut().enumerate() {
         let index = first + i as u32;
         if index < header.chunks {
-            let plain = chunk_bytes.min(header.plain - index * chunk_bytes);
+            let plain = (1 << chunk_log2).min(header.plain - (index << chunk_log2));
             // SAFETY: the entries end within the stream.
             let (bytes, raw) = unsafe { read_entry(stream, index) };
             if if raw { bytes != plain } else { bytes == 0 || bytes >= plain } {

@@ -1,6 +1,9 @@
 //! CLOG: where everything lies in a coded chunk.
 
-use crate::{launch::Launch, lc::WordSize};
+use crate::{
+    launch::Launch,
+    lc::{ChunkSize, WordSize},
+};
 use core::ops::Range;
 
 /// Every chunk is cut into this many subchunks, each with its own width.
@@ -61,11 +64,15 @@ pub const SLOT_WORDS: usize = 8 * (4096 + SLOT_LEAD + SLOT_SLACK) as usize / 4;
 
 /// Encoding of full chunks: one block a tile of 32 KiB, eight warps of 4096 bytes each.
 ///
-/// Five blocks on a multiprocessor hold the registers at 48: more blocks in flight hide the look-back.
-pub const ENCODE: Launch = Launch { threads: 256, shared_bytes: SLOT_WORDS as u32 * 4 + 352, min_blocks: 5 };
+/// More blocks in flight hide the look-back, but hold the registers down: 48 (five blocks) are enough only where a row is
+/// one subchunk.
+pub const fn encode_launch(chunk: ChunkSize) -> Launch {
+    let min_blocks = if matches!(chunk, ChunkSize::C16384) { 5 } else { 4 };
+    Launch { threads: 256, shared_bytes: SLOT_WORDS as u32 * 4 + 352, min_blocks }
+}
 
 /// Decoding of full chunks: the same tiles and warps, no shared memory.
 pub const DECODE: Launch = Launch { threads: 256, shared_bytes: 0, min_blocks: 4 };
 
 /// Both directions of the short last chunk: one block.
-pub const TAIL: Launch = Launch { threads: 256, shared_bytes: 16_448 + 256, min_blocks: 0 };
+pub const TAIL: Launch = Launch { threads: 256, shared_bytes: 16_448 + 256, min_blocks: 2 };

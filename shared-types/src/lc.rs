@@ -64,6 +64,11 @@ impl ChunkSize {
         self as u32
     }
 
+    /// Twelve to fourteen: the size is `1 << log2`. Kernels divide by shifting, which can't panic.
+    pub const fn log2(self) -> u32 {
+        self.bytes().ilog2()
+    }
+
     /// The chunk size of `bytes` bytes, if there is one.
     pub const fn from_bytes(bytes: u64) -> Option<Self> {
         match bytes {
@@ -211,4 +216,4 @@ impl StreamReport {
 pub const SCAN_ENTRIES: u32 = 1024;
 
 /// The entry scan: 8 warps, four entries a thread; shared memory for the warps' sums and the block's offset.
-pub const SCAN: crate::launch::Launch = crate::launch::Launch { threads: 256, shared_bytes: 64, min_blocks: 0 };
+pub const SCAN: crate::launch::Launch = crate::launch::Launch { threads: 256, shared_bytes: 64, min_blocks: 4 };

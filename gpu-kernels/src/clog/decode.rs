@@ -7,7 +7,7 @@
 //!
 //! A chunk that fails a check decodes to zeros and leaves its status; the others do not notice.
 
-use super::{ROWS, Shape, Widths, pack};
+use super::{ROWS, Shape, Widths, for_rows, pack};
 use crate::{
     collectives::ALL_LANES,
     lc::{Header, read_entry, read_header, stream_bytes},
@@ -127,7 +127,7 @@ unsafe fn decode<const W: u32, const C: u32>(
     let unit = thread::block_idx_x() * (TILE_BYTES / 4096) + thread::thread_idx_x() / 32;
     let (chunk, part) = (unit / Shape::<W, C>::WARPS, unit % Shape::<W, C>::WARPS);
     // SAFETY: the caller's promises. The scan has seen this header; it is read again to stay on the device.
-    let header = unsafe { read_header(stream, stream_bytes(length, capacity), C, plain_capacity) }.unwrap_or(Header { plain: 0, chunks: 0 });
+    let header = unsafe { read_header(stream, stream_bytes(length, capacity), C.ilog2(), plain_capacity) }.unwrap_or(Header { plain: 0, chunks: 0 });
     if chunk >= header.plain / C {
         return;
     }
@@ -160,14 +160,14 @@ unsafe fn decode<const W: u32, const C: u32>(
 
     // SAFETY: a warp's eight rows lie within its chunk, and that within the plain bytes.
     let to = unsafe { plain.add(unit as usize * (ROWS * 32) + lane as usize) };
-    for i in 0..ROWS as u32 {
-        let subchunk = (part * ROWS as u32 + i) * Shape::<W, C>::PARTS + lane / Shape::<W, C>::LANES;
+    for_rows!(I => {
+        let subchunk = (part * ROWS as u32 + I as u32) * Shape::<W, C>::PARTS + lane / Shape::<W, C>::LANES;
         let (width, before) = widths.at(subchunk);
         let bits = width * Shape::<W, C>::LANE_WORDS;
         let at = payload + before * Shape::<W, C>::WORDS + lane % Shape::<W, C>::LANES * bits;
         // SAFETY: the length was checked, so all bits lie within the chunk; the row within the plain bytes.
-        unsafe { global::store_streaming_v4(to.add(i as usize * 32), pack::unpack::<W>(coded.window(at, bits), width)) };
-    }
+        unsafe { global::store_streaming_v4(to.add(I * 32), pack::unpack::<W>(coded.window(at, bits), width)) };
+    });
 }
 
 /// The entry points, one per word size and chunk size.

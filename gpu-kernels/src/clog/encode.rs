@@ -12,7 +12,7 @@
 //! In a slot the header ends and the payload begins at byte 32, so that both can be built from whole words. A raw chunk
 //! is packed at full width and copied without its header.
 
-use super::{ROWS, Shape, Widths, pack};
+use super::{ROW_BYTES, ROWS, Shape, Widths, for_rows, pack};
 use crate::collectives::{ALL_LANES, copy_out::copy_out, group_max, look_back};
 use cuda_std::{
     bits::{funnel_shift_left_wrap, shl_clamp},
@@ -23,12 +23,13 @@ use cuda_std::{
     warp,
 };
 use shared_types::{
-    clog::{ENCODE, SLOT_LEAD, SLOT_SLACK, SLOT_WORDS},
-    lc::{NO_FAULT, RAW, StreamReport, StreamStatus, TILE_BYTES},
+    clog::{SLOT_LEAD, SLOT_SLACK, SLOT_WORDS, encode_launch},
+    lc::{ChunkSize, NO_FAULT, RAW, StreamReport, StreamStatus, TILE_BYTES},
 };
 
 /// Warps of a block.
-const WARPS: u32 = ENCODE.warps();
+const WARPS: u32 = TILE_BYTES / (ROWS as u32 * ROW_BYTES);
+const _: () = assert!(WARPS == encode_launch(ChunkSize::C16384).warps());
 
 /// Shared memory of one block.
 #[repr(C, align(16))]
@@ -42,7 +43,7 @@ pub struct EncodeShared {
     /// Stored bytes of all tiles before this one.
     tile_start: SharedArray<u32, 1>,
 }
-const _: () = assert!(size_of::<EncodeShared>() <= ENCODE.shared_bytes as usize);
+const _: () = assert!(size_of::<EncodeShared>() <= encode_launch(ChunkSize::C16384).shared_bytes as usize);
 
 /// A lane's bits and where they go.
 #[derive(Clone, Copy)]
@@ -57,7 +58,7 @@ struct Piece {
 /// The kernel for words of `W` bytes in chunks of `C`.
 ///
 /// # Safety
-/// Launched with [`ENCODE`], one block per started tile of full chunks. `plain` is 16-aligned and holds `plain_bytes`;
+/// Launched with [`encode_launch`], one block per started tile of full chunks. `plain` is 16-aligned and holds `plain_bytes`;
 /// `stream` is 16-aligned and holds the longest stream of that many bytes; `look_back` has a zero word per block,
 /// `report` is a [`StreamReport`] of ones. Nothing else touches the outputs until the launch is over.
 #[inline(always)]
@@ -79,20 +80,18 @@ unsafe fn encode<const W: u32, const C: u32>(plain: *const U32x4, plain_bytes: u
     if active {
         // SAFETY: a full chunk lies within `plain`; a warp's eight rows lie within its chunk.
         let from = unsafe { plain.add((tile * WARPS + warp_index) as usize * (ROWS * 32) + lane as usize) };
-        for (i, row) in rows.iter_mut().enumerate() {
-            // SAFETY: as above.
-            *row = unsafe { global::load_streaming_v4(from.add(i * 32)) };
-        }
+        // SAFETY: as above.
+        for_rows!(I => rows[I] = unsafe { global::load_streaming_v4(from.add(I * 32)) });
     }
     // Subchunk of this lane in row `i`.
     let subchunk = |i: u32| (part * ROWS as u32 + i) * Shape::<W, C>::PARTS + lane / Shape::<W, C>::LANES;
 
-    for (i, row) in rows.iter().enumerate() {
-        let width = group_max(pack::bit_length::<W>(*row), Shape::<W, C>::LANES);
+    for_rows!(I => {
+        let width = group_max(pack::bit_length::<W>(rows[I]), Shape::<W, C>::LANES);
         if lane % Shape::<W, C>::LANES == 0 {
-            s.width.write((slot * 32 + subchunk(i as u32)) as usize, width as u8);
+            s.width.write((slot * 32 + subchunk(I as u32)) as usize, width as u8);
         }
-    }
+    });
     if !Shape::<W, C>::ALIGNED {
         // Lanes OR their bits into words that hold zeros; the slot belongs to this warp alone.
         let mut word = lane;
@@ -138,17 +137,17 @@ unsafe fn encode<const W: u32, const C: u32>(plain: *const U32x4, plain_bytes: u
     let (stored, raw) = stored_bytes::<W, C>(packed.total);
     let widths = if raw { Widths::full(8 * W) } else { packed };
     let payload = slot * slot_words::<C>() + SLOT_LEAD / 4;
-    for (i, row) in rows.iter().enumerate() {
-        let (width, before) = widths.at(subchunk(i as u32));
+    for_rows!(I => {
+        let (width, before) = widths.at(subchunk(I as u32));
         let bits = width * Shape::<W, C>::LANE_WORDS;
         let at = before * Shape::<W, C>::WORDS + lane % Shape::<W, C>::LANES * bits;
-        let piece = Piece { v: pack::pack::<W>(*row, width), bits, at };
+        let piece = Piece { v: pack::pack::<W>(rows[I], width), bits, at };
         if Shape::<W, C>::ALIGNED {
             store_aligned::<W, C>(&s.slots, payload, piece, lane);
         } else {
             store_by_or(&s.slots, payload, piece);
         }
-    }
+    });
     if part == Shape::<W, C>::WARPS - 1 {
         write_header::<W, C>(s, slot, lane);
         // Copying reads whole 16-byte units: give the words behind the payload a value.
@@ -239,7 +238,7 @@ fn store_aligned<const W: u32, const C: u32>(slots: &SharedArray<u32, SLOT_WORDS
     };
     let (before, _) = warp::warp_shuffle_idx(ALL_LANES, rest, lane.wrapping_sub(joined) % 32, 32);
     let first = w[0] | if place == 0 { 0 } else { before };
-    if place % joined == 0 {
+    if place & (joined - 1) == 0 {
         let to = (payload + piece.at / 32) as usize;
         if bits == 128 && piece.at % 128 == 0 {
             slots.write_vec4(to, U32x4 { x: first, y: w[1], z: w[2], w: w[3] });
@@ -337,33 +336,33 @@ pub(super) unsafe fn finish(stream: *mut u8, end: u64, report: *mut u64) {
 
 /// The entry points, one per word size and chunk size.
 macro_rules! entry_points {
-    ($($name:ident, $word:literal, $chunk:literal;)*) => {$(
+    ($($name:ident, $word:literal, $chunk:ident;)*) => {$(
         /// Encodes the full chunks of `plain_bytes` bytes.
         ///
         /// # Safety
-        /// Launched with [`ENCODE`], one block per started tile of full chunks, at least one. `plain` is 16-aligned and
+        /// Launched with [`encode_launch`], one block per started tile of full chunks, at least one. `plain` is 16-aligned and
         /// holds `plain_bytes`; `stream` is 16-aligned and holds the longest stream of that many bytes; `look_back` has a
         /// zero word per block, `report` is a [`StreamReport`] of ones. Nothing else touches the outputs until the launch
         /// is over.
-        #[kernel(launch = shared_types::clog::ENCODE)]
+        #[kernel(launch = encode_launch(ChunkSize::$chunk))]
         pub unsafe fn $name(plain: *const U32x4, plain_bytes: u32, stream: *mut u8, look_back: *mut u64, report: *mut u64) {
             // SAFETY: the caller's promise.
-            unsafe { encode::<$word, $chunk>(plain, plain_bytes, stream, look_back, report) }
+            unsafe { encode::<$word, { ChunkSize::$chunk.bytes() }>(plain, plain_bytes, stream, look_back, report) }
         }
     )*};
 }
 
 entry_points! {
-    clog_encode_w1_c4096, 1, 4096;
-    clog_encode_w2_c4096, 2, 4096;
-    clog_encode_w4_c4096, 4, 4096;
-    clog_encode_w8_c4096, 8, 4096;
-    clog_encode_w1_c8192, 1, 8192;
-    clog_encode_w2_c8192, 2, 8192;
-    clog_encode_w4_c8192, 4, 8192;
-    clog_encode_w8_c8192, 8, 8192;
-    clog_encode_w1_c16384, 1, 16384;
-    clog_encode_w2_c16384, 2, 16384;
-    clog_encode_w4_c16384, 4, 16384;
-    clog_encode_w8_c16384, 8, 16384;
+    clog_encode_w1_c4096, 1, C4096;
+    clog_encode_w2_c4096, 2, C4096;
+    clog_encode_w4_c4096, 4, C4096;
+    clog_encode_w8_c4096, 8, C4096;
+    clog_encode_w1_c8192, 1, C8192;
+    clog_encode_w2_c8192, 2, C8192;
+    clog_encode_w4_c8192, 4, C8192;
+    clog_encode_w8_c8192, 8, C8192;
+    clog_encode_w1_c16384, 1, C16384;
+    clog_encode_w2_c16384, 2, C16384;
+    clog_encode_w4_c16384, 4, C16384;
+    clog_encode_w8_c16384, 8, C16384;
 }

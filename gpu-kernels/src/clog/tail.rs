@@ -10,7 +10,7 @@
 use super::decode::{Coded, report_chunk};
 use crate::{
     collectives::{ALL_LANES, copy_out::copy_out, look_back, warp_inclusive_sum},
-    lc::{read_entry, read_header, stream_bytes},
+    lc::{div_ceil, read_entry, read_header, stream_bytes},
 };
 use cuda_std::{
     bits::shl_clamp,
@@ -92,19 +92,19 @@ fn or_bits(packed: &SharedArray<u32, PACKED_WORDS>, at: u32, value: u32, bits: u
     }
 }
 
-/// Encodes the last chunk, shorter than `chunk_bytes`, behind what the full chunks' kernel left.
+/// Encodes the last chunk, shorter than `1 << chunk_log2`, behind what the full chunks' kernel left.
 ///
 /// # Safety
 /// As for the entry points.
 #[inline(always)]
-unsafe fn encode_tail<const W: u32>(plain: *const u8, plain_bytes: u32, chunk_bytes: u32, stream: *mut u8, look_back: *const u64, report: *mut u64) {
+unsafe fn encode_tail<const W: u32>(plain: *const u8, plain_bytes: u32, chunk_log2: u32, stream: *mut u8, look_back: *const u64, report: *mut u64) {
     let s = shared::dynamic::<TailShared>();
     let (thread, lane) = (thread::thread_idx_x(), warp::lane_id());
     let warp_index = thread / 32;
-    let full = plain_bytes / chunk_bytes;
-    let layout = Layout { len: plain_bytes % chunk_bytes, word: word_size::<W>() };
+    let full = plain_bytes >> chunk_log2;
+    let layout = Layout { len: plain_bytes & ((1 << chunk_log2) - 1), word: word_size::<W>() };
     // SAFETY: the last chunk begins behind the full ones.
-    let plain = unsafe { plain.add((full * chunk_bytes) as usize) };
+    let plain = unsafe { plain.add((full << chunk_log2) as usize) };
 
     let mut word = thread;
     while word < PACKED_WORDS as u32 {
@@ -180,7 +180,7 @@ unsafe fn encode_tail<const W: u32>(plain: *const u8, plain_bytes: u32, chunk_by
     }
     thread::sync_threads(); // packed
 
-    let tiles = full.div_ceil(TILE_BYTES / chunk_bytes);
+    let tiles = div_ceil(full << chunk_log2, TILE_BYTES.ilog2());
     // SAFETY: the launch before this one summed up the tiles.
     let before = if tiles == 0 { 0 } else { unsafe { look_back::inclusive_sum(look_back, tiles - 1) } };
     let start = 8 + 4 * u64::from(full + 1) + u64::from(before);
@@ -206,7 +206,7 @@ unsafe fn decode_tail<const W: u32>(
     stream: *const u8,
     length: *const u64,
     capacity: u64,
-    chunk_bytes: u32,
+    chunk_log2: u32,
     plain: *mut u8,
     plain_capacity: u64,
     offsets: *const u32,
@@ -215,8 +215,8 @@ unsafe fn decode_tail<const W: u32>(
 ) {
     let (thread, lane) = (thread::thread_idx_x(), warp::lane_id());
     // SAFETY: the caller's promises.
-    let Ok(header) = (unsafe { read_header(stream, stream_bytes(length, capacity), chunk_bytes, plain_capacity) }) else { return };
-    let layout = Layout { len: header.plain % chunk_bytes, word: word_size::<W>() };
+    let Ok(header) = (unsafe { read_header(stream, stream_bytes(length, capacity), chunk_log2, plain_capacity) }) else { return };
+    let layout = Layout { len: header.plain & ((1 << chunk_log2) - 1), word: word_size::<W>() };
     if layout.len == 0 {
         return;
     }
@@ -229,7 +229,7 @@ unsafe fn decode_tail<const W: u32>(
     let (bytes, raw, start, plain) = unsafe {
         let (bytes, raw) = read_entry(stream, chunk);
         let start = 8 + 4 * u64::from(header.chunks) + u64::from(*offsets.add(chunk as usize));
-        (bytes, raw, start, plain.add((chunk * chunk_bytes) as usize))
+        (bytes, raw, start, plain.add((chunk << chunk_log2) as usize))
     };
     if raw {
         let mut i = thread;
@@ -309,11 +309,11 @@ macro_rules! entry_points {
         ///
         /// # Safety
         /// Launched with `shared_types::clog::TAIL`, one block, behind the launch for the full chunks if there are any, whose
-        /// look-back words it reads. `plain_bytes` is no multiple of `chunk_bytes`. The rest as for that launch.
+        /// look-back words it reads. `plain_bytes` is no multiple of `1 << chunk_log2`. The rest as for that launch.
         #[kernel(launch = shared_types::clog::TAIL)]
-        pub unsafe fn $encode(plain: *const u8, plain_bytes: u32, chunk_bytes: u32, stream: *mut u8, look_back: *const u64, report: *mut u64) {
+        pub unsafe fn $encode(plain: *const u8, plain_bytes: u32, chunk_log2: u32, stream: *mut u8, look_back: *const u64, report: *mut u64) {
             // SAFETY: the caller's promise.
-            unsafe { encode_tail::<$word>(plain, plain_bytes, chunk_bytes, stream, look_back, report) }
+            unsafe { encode_tail::<$word>(plain, plain_bytes, chunk_log2, stream, look_back, report) }
         }
 
         /// Decodes the last chunk of a stream if it is short, and does nothing otherwise.
@@ -327,7 +327,7 @@ macro_rules! entry_points {
             stream: *const u8,
             length: *const u64,
             capacity: u64,
-            chunk_bytes: u32,
+            chunk_log2: u32,
             plain: *mut u8,
             plain_capacity: u64,
             offsets: *const u32,
@@ -335,7 +335,7 @@ macro_rules! entry_points {
             report: *mut u64,
         ) {
             // SAFETY: the caller's promise.
-            unsafe { decode_tail::<$word>(stream, length, capacity, chunk_bytes, plain, plain_capacity, offsets, statuses, report) }
+            unsafe { decode_tail::<$word>(stream, length, capacity, chunk_log2, plain, plain_capacity, offsets, statuses, report) }
         }
     )*};
 }
