@@ -1,0 +1,104 @@
+//! What the integration tests share: the vectors, the places where a codec can run, and generators aimed at codecs.
+
+#![allow(dead_code)] // every test file uses a part of it
+
+pub mod generate;
+pub mod vectors;
+
+use std::fmt::Debug;
+use warpack::stage::{Entry, Options, lc::Settings};
+use warpack::{Backend, Error, Result};
+
+/// A component with its settings.
+#[derive(Clone, Copy, Debug)]
+pub struct Spec {
+    /// Its row in the table of stages.
+    pub entry: &'static Entry,
+    /// Word and chunk size.
+    pub settings: Settings,
+}
+
+impl Spec {
+    /// CLOG in all its settings.
+    pub fn all_clog() -> impl Iterator<Item = Self> {
+        let entry = &warpack::stage::clog::ENTRY;
+        Settings::all().map(move |settings| Self { entry, settings })
+    }
+
+    /// The stage itself.
+    pub fn stage(&self) -> Box<dyn warpack::stage::Stage> {
+        let Settings { word, chunk } = self.settings;
+        let options = Options {
+            word_size: Some(word),
+            chunk_size: Some(chunk),
+        };
+        (self.entry.from_options)(&options).expect("all settings are valid")
+    }
+}
+
+/// A place where a codec runs: CPU, emulator, device.
+pub trait Executor {
+    /// The name in messages.
+    fn name(&self) -> &str;
+
+    /// How many plain bytes a test may hand over at a time: an emulator is slow.
+    fn max_plain_bytes(&self) -> usize {
+        usize::MAX
+    }
+
+    /// The stream of `plain`.
+    fn encode(&self, spec: &Spec, plain: &[u8]) -> Result<Vec<u8>>;
+
+    /// The `plain_bytes` bytes that `coded` holds.
+    fn decode(&self, spec: &Spec, coded: &[u8], plain_bytes: usize) -> Result<Vec<u8>>;
+}
+
+/// Every place there is on this machine.
+pub fn executors() -> Vec<Box<dyn Executor>> {
+    vec![Box::new(Cpu)]
+}
+
+/// The library's CPU backend.
+pub struct Cpu;
+
+impl Executor for Cpu {
+    fn name(&self) -> &str {
+        "cpu"
+    }
+
+    fn encode(&self, spec: &Spec, plain: &[u8]) -> Result<Vec<u8>> {
+        let mut coded = vec![0xA5; 7]; // a coder replaces what it finds
+        spec.stage().coder(&Backend::Cpu)?.encode(plain, &mut coded)?;
+        Ok(coded)
+    }
+
+    fn decode(&self, spec: &Spec, coded: &[u8], plain_bytes: usize) -> Result<Vec<u8>> {
+        let mut plain = vec![0xA5; plain_bytes];
+        spec.stage().coder(&Backend::Cpu)?.decode(coded, &mut plain)?;
+        Ok(plain)
+    }
+}
+
+/// Fails with the first difference, not with two heaps of bytes.
+pub fn assert_same_bytes(found: &[u8], expected: &[u8], at: &str) {
+    if found == expected {
+        return;
+    }
+    let first = found.iter().zip(expected).position(|(a, b)| a != b);
+    let first = first.unwrap_or(found.len().min(expected.len()));
+    panic!(
+        "{at}: {} bytes instead of {}, the first difference at {first}: {:02x?} instead of {:02x?}",
+        found.len(),
+        expected.len(),
+        &found[first..found.len().min(first + 8)],
+        &expected[first..expected.len().min(first + 8)],
+    );
+}
+
+/// The reason at the end of an error's chain.
+pub fn root(error: &Error) -> &Error {
+    match error {
+        Error::InChunk { source, .. } | Error::InBlock { source, .. } => root(source),
+        other => other,
+    }
+}
