@@ -11,10 +11,7 @@ fn conformance_clog_streams() {
     let lc = Lc::load();
     for vector in lc.vectors("CLOG") {
         let plain = &lc.inputs[&vector.input];
-        let spec = Spec {
-            entry: &clog::ENTRY,
-            settings: vector.settings,
-        };
+        let spec = Spec { entry: &clog::ENTRY, settings: vector.settings };
         for executor in executors() {
             if plain.len() > executor.max_plain_bytes() {
                 continue;
@@ -66,10 +63,7 @@ fn conformance_clog_refuses_malformed() {
     let lc = Lc::load();
     for case in lc.malformed("CLOG") {
         let at = format!("{} with {:?}", case.why, case.settings);
-        let spec = Spec {
-            entry: &clog::ENTRY,
-            settings: case.settings,
-        };
+        let spec = Spec { entry: &clog::ENTRY, settings: case.settings };
         if let Some(bytes) = case.chunk_bytes {
             let alone = clog::decode_chunk(case.settings, &case.coded, &mut vec![0; bytes]);
             assert!(alone.is_err(), "{at}");

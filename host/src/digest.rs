@@ -34,21 +34,12 @@ const NODE: u8 = 2;
 
 /// The digest of `plain`, computed on all cores of the current rayon pool.
 pub fn tree(plain: &[u8]) -> Digest {
-    let mut level: Vec<Digest> = plain
-        .par_chunks(PIECE_BYTES)
-        .with_min_len(PIECES_PER_TASK)
-        .map(|piece| hash(LEAF, &[piece]))
-        .collect();
+    let mut level: Vec<Digest> =
+        plain.par_chunks(PIECE_BYTES).with_min_len(PIECES_PER_TASK).map(|piece| hash(LEAF, &[piece])).collect();
     while level.len() > FAN_OUT {
-        level = level
-            .chunks(FAN_OUT)
-            .map(|group| hash(NODE, &[group.as_flattened()]))
-            .collect();
+        level = level.chunks(FAN_OUT).map(|group| hash(NODE, &[group.as_flattened()])).collect();
     }
-    hash(
-        ROOT,
-        &[&(plain.len() as u64).to_le_bytes(), level.as_flattened()],
-    )
+    hash(ROOT, &[&(plain.len() as u64).to_le_bytes(), level.as_flattened()])
 }
 
 fn hash(role: u8, parts: &[&[u8]]) -> Digest {
@@ -65,9 +56,7 @@ mod tests {
 
     /// Words `(i * i >> 11) mod 2^16`, little-endian.
     fn squares(bytes: usize) -> Vec<u8> {
-        (0..bytes as u64 / 2)
-            .flat_map(|i| ((i * i >> 11) as u16).to_le_bytes())
-            .collect()
+        (0..bytes as u64 / 2).flat_map(|i| ((i * i >> 11) as u16).to_le_bytes()).collect()
     }
 
     fn hex(digest: Digest) -> String {
@@ -78,28 +67,15 @@ mod tests {
     #[test]
     fn pins_hold() {
         for (bytes, pin) in [
-            (
-                524_288,
-                "08be3346b98a19bb527d61efddb768733fcf6981e75c484ef7f821d13d306070",
-            ), // 64 leaves: no node
-            (
-                524_290,
-                "127dcba92bf5d881fd2fe730ed295b9be91fb56b5e70ca8f9412b300d05e45ff",
-            ), // 65 leaves: two nodes
-            (
-                16 << 20,
-                "876efb0986702d59fffbdaa3cc87a17757e2de821b3738aff756b05b9201a6aa",
-            ),
+            (524_288, "08be3346b98a19bb527d61efddb768733fcf6981e75c484ef7f821d13d306070"), // 64 leaves: no node
+            (524_290, "127dcba92bf5d881fd2fe730ed295b9be91fb56b5e70ca8f9412b300d05e45ff"), // 65 leaves: two nodes
+            (16 << 20, "876efb0986702d59fffbdaa3cc87a17757e2de821b3738aff756b05b9201a6aa"),
         ] {
             assert_eq!(hex(tree(&squares(bytes))), pin, "{bytes} bytes");
         }
-        let sparse: Vec<u8> = (0..1_100_000u64)
-            .flat_map(|i| if i % 1000 == 999 { i as u16 } else { 0x1234 }.to_le_bytes())
-            .collect();
-        assert_eq!(
-            hex(tree(&sparse)),
-            "f4afe0bcd21673914ea907c938c03dcb249d9418bdde0c644ac41a93b4f4c815"
-        );
+        let sparse: Vec<u8> =
+            (0..1_100_000u64).flat_map(|i| if i % 1000 == 999 { i as u16 } else { 0x1234 }.to_le_bytes()).collect();
+        assert_eq!(hex(tree(&sparse)), "f4afe0bcd21673914ea907c938c03dcb249d9418bdde0c644ac41a93b4f4c815");
     }
 
     /// Of SHA-256 in its plain form, by hand from the table above: no leaf, and one of one byte.

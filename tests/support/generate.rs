@@ -8,9 +8,7 @@ use quickcheck::{Arbitrary, Gen};
 pub struct Plain(pub Vec<u8>);
 
 /// Lengths around every edge: of words, subchunks, chunks of each size, shares of a thread.
-const EDGES: [usize; 18] = [
-    0, 1, 2, 7, 8, 31, 32, 33, 64, 255, 256, 257, 2048, 4096, 8192, 16_384, 20_480, 49_152,
-];
+const EDGES: [usize; 18] = [0, 1, 2, 7, 8, 31, 32, 33, 64, 255, 256, 257, 2048, 4096, 8192, 16_384, 20_480, 49_152];
 
 impl Arbitrary for Plain {
     fn arbitrary(g: &mut Gen) -> Self {

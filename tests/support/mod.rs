@@ -28,10 +28,7 @@ impl Spec {
     /// The stage itself.
     pub fn stage(&self) -> Box<dyn warpack::stage::Stage> {
         let Settings { word, chunk } = self.settings;
-        let options = Options {
-            word_size: Some(word),
-            chunk_size: Some(chunk),
-        };
+        let options = Options { word_size: Some(word), chunk_size: Some(chunk) };
         (self.entry.from_options)(&options).expect("all settings are valid")
     }
 }
@@ -43,6 +40,11 @@ pub trait Executor {
 
     /// How many plain bytes a test may hand over at a time: an emulator is slow.
     fn max_plain_bytes(&self) -> usize {
+        usize::MAX
+    }
+
+    /// How many damaged streams a test may hand over in all, for the same reason.
+    fn max_damaged_streams(&self) -> usize {
         usize::MAX
     }
 

@@ -123,8 +123,7 @@ pub fn read(path: &Path) -> Vec<u8> {
 
 fn table(path: &Path, columns: usize) -> impl Iterator<Item = Vec<String>> + use<> {
     let text = String::from_utf8(read(path)).expect("tables are text");
-    let rows: Vec<Vec<String>> =
-        text.lines().skip(1).map(|line| line.split('\t').map(String::from).collect()).collect();
+    let rows: Vec<Vec<String>> = text.lines().skip(1).map(|line| line.split('\t').map(String::from).collect()).collect();
     let path = path.to_owned();
     rows.into_iter().inspect(move |row| {
         assert_eq!(row.len(), columns, "columns of a row in {}", path.display());
