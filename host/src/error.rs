@@ -106,6 +106,15 @@ pub enum Error {
         /// Bytes given.
         have: u64,
     },
+    /// A buffer in device memory that begins at the wrong place.
+    Alignment {
+        /// Which buffer.
+        buffer: &'static str,
+        /// Its address.
+        address: u64,
+        /// What the address must be a multiple of.
+        align: u64,
+    },
     /// A setting that its stage does not know.
     Setting {
         /// The stage's name.
@@ -366,6 +375,9 @@ impl fmt::Display for Error {
                     f,
                     "the buffer for the {buffer} has {have} bytes, {need} are needed"
                 )
+            }
+            Self::Alignment { buffer, address, align } => {
+                write!(f, "the buffer for the {buffer} begins at {address:#x}, no multiple of {align}")
             }
             Self::Setting {
                 stage,

@@ -144,8 +144,8 @@ pub enum ChunkStatus {
     CodedLength = 4,
     /// A padding bit is set.
     Padding = 5,
-    /// The container was refused, so the chunk was not looked at.
-    NotDecoded = 6,
+    /// The container was refused, so the chunk was not looked at. All ones: what the statuses are filled with at first.
+    NotDecoded = u32::MAX,
 }
 
 /// What a decoder found in the container around the chunks.

@@ -41,9 +41,9 @@
 //!
 //! CLOG is a component of the LC framework (Texas State University); see THIRD_PARTY.md.
 
-#![forbid(unsafe_code)]
-
 mod cpu;
+#[cfg(feature = "cuda")]
+mod cuda;
 mod format;
 #[cfg(test)]
 mod tests;
@@ -54,6 +54,10 @@ use crate::{Backend, Error, Result};
 use shared_types::lc::{ChunkStatus, WordSize};
 
 pub use super::lc::Settings;
+#[cfg(feature = "cuda")]
+pub use super::lc::cuda::{Decoded, DeviceCodec, REPORT_BYTES, chunk_status};
+#[cfg(feature = "cuda")]
+pub use cuda::on_device;
 pub use shared_types::clog::Layout;
 
 /// CLOG's row in the table of stages.
@@ -86,10 +90,7 @@ impl Component for Clog {
         match backend {
             Backend::Cpu => Ok(Box::new(lc::CpuCoder::<Self>::new(settings))),
             #[cfg(feature = "cuda")]
-            Backend::Cuda(_) => Err(crate::Error::Cuda {
-                call: "coder",
-                message: "clog has no device coder yet".into(),
-            }),
+            Backend::Cuda(device) => Ok(Box::new(lc::cuda::CudaCoder::new(cuda::on_device(settings, device)?, check)?)),
         }
     }
 

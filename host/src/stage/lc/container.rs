@@ -323,6 +323,15 @@ impl Stored<'_> {
     }
 }
 
+/// Checks the container of `coded`, which must hold exactly `plain_bytes` plain bytes, and none of its chunks.
+///
+/// # Errors
+/// As for [`decode`], short of [`Error::InChunk`] for what is inside a chunk.
+#[cfg(feature = "cuda")]
+pub(crate) fn check_container(chunk: ChunkSize, coded: &[u8], plain_bytes: usize) -> Result<()> {
+    Stream::read(chunk, coded, Some(plain_bytes)).map(|_| ())
+}
+
 /// Decodes `coded`, which must hold exactly `plain.len()` plain bytes.
 ///
 /// # Errors

@@ -231,7 +231,8 @@ impl DeviceCodec {
         let (mut look_back, offsets) = scratch.reborrow().slice(..need).split_at(8 * scan_blocks as usize);
         stream.fill(look_back.reborrow(), 0)?;
         if status_bytes > 0 {
-            stream.fill_words(statuses.reborrow().slice(..status_bytes), ChunkStatus::NotDecoded as u32)?;
+            // All ones is `ChunkStatus::NotDecoded`.
+            stream.fill(statuses.reborrow().slice(..status_bytes), 0xFF)?;
         }
         let chunk_log2 = self.settings.chunk.log2();
         let capacity = coded.len() as u64;
@@ -341,7 +342,7 @@ fn check_buffer(buffer: &'static str, address: u64, have: usize, need: u64) -> R
 pub(crate) struct CudaCoder {
     codec: DeviceCodec,
     /// Says what is wrong with a stream that the device refused, with all numbers.
-    check: fn(Settings, &[u8], usize) -> Result<()>,
+    check: fn(Settings, &[u8]) -> Result<u32>,
     stream: Stream,
     plain: DeviceBuffer,
     coded: DeviceBuffer,
@@ -351,7 +352,7 @@ pub(crate) struct CudaCoder {
 }
 
 impl CudaCoder {
-    pub fn new(codec: DeviceCodec, check: fn(Settings, &[u8], usize) -> Result<()>) -> Result<Self> {
+    pub fn new(codec: DeviceCodec, check: fn(Settings, &[u8]) -> Result<u32>) -> Result<Self> {
         let device = codec.device.clone();
         let empty = || DeviceBuffer::new(&device, 0);
         Ok(Self {
@@ -414,7 +415,7 @@ impl Coder for CudaCoder {
         match self.codec.read_decoded(self.report.as_slice(), &self.stream)? {
             Decoded::Whole { .. } => self.stream.copy_to_host(plain, self.plain.as_slice()),
             fault => {
-                (self.check)(self.codec.settings, coded, plain.len())?;
+                (self.check)(self.codec.settings, coded)?;
                 Err(Error::Cuda { call: "decode", message: format!("the device refused what the CPU accepts: {fault:?}") })
             }
         }

@@ -22,10 +22,11 @@
 //! The chunk formats are those of the LC framework (Texas State University), the container is that of FZGPUModules; see
 //! THIRD_PARTY.md.
 
-#![forbid(unsafe_code)]
 
 mod component;
 mod container;
+#[cfg(feature = "cuda")]
+pub(crate) mod cuda;
 mod settings;
 
 pub(crate) use component::CpuCoder;
