@@ -174,18 +174,9 @@ pub enum Error {
     /// An archive of a version that this build does not read.
     Version { found: u8, max: u8 },
     /// `field`, which starts at `offset`, is not what its checksum says.
-    Checksum {
-        field: &'static str,
-        offset: u64,
-        found: u32,
-        expected: u32,
-    },
+    Checksum { field: &'static str, offset: u64, found: u32, expected: u32 },
     /// Bits that this version reserves are set in `field` at `offset`.
-    Reserved {
-        field: &'static str,
-        offset: u64,
-        found: u64,
-    },
+    Reserved { field: &'static str, offset: u64, found: u64 },
     /// No element type has this number.
     ElementType { found: u8 },
     /// A header is longer than its parts, or has none.
@@ -223,11 +214,7 @@ pub enum Error {
     /// A range that is not within the plain bytes.
     Range { start: u64, end: u64, plain: u64 },
     /// The operating system refused to read or write.
-    Io {
-        what: &'static str,
-        kind: std::io::ErrorKind,
-        message: String,
-    },
+    Io { what: &'static str, kind: std::io::ErrorKind, message: String },
     /// The driver is missing, too old, or refused a call.
     Cuda {
         /// The driver's function.
@@ -247,10 +234,7 @@ pub enum Error {
 impl Error {
     /// Says that `self` happened in chunk `index`.
     pub(crate) fn in_chunk(self, index: u32) -> Self {
-        Self::InChunk {
-            index: index.into(),
-            source: Box::new(self),
-        }
+        Self::InChunk { index: index.into(), source: Box::new(self) }
     }
 
     /// The status that a kernel leaves for a fault inside one chunk's encoding; `None` for what no kernel reports there.
@@ -274,9 +258,7 @@ impl Error {
                 Self::Entry { .. } => Some(StreamStatus::Entry),
                 _ => None,
             },
-            Self::Truncated { offset, .. } if *offset < shared_types::lc::HEADER_BYTES.into() => {
-                Some(StreamStatus::Truncated)
-            }
+            Self::Truncated { offset, .. } if *offset < shared_types::lc::HEADER_BYTES.into() => Some(StreamStatus::Truncated),
             Self::Truncated { .. } => Some(StreamStatus::Entries),
             Self::ChunkCount { .. } => Some(StreamStatus::ChunkCount),
             Self::PlainLength { .. } => Some(StreamStatus::PlainLength),
@@ -291,127 +273,55 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Truncated {
-                field,
-                offset,
-                need,
-                have,
-            } => {
-                write!(
-                    f,
-                    "the bytes end inside the {field} at offset {offset}: {have} of {need} bytes are there"
-                )
+            Self::Truncated { field, offset, need, have } => {
+                write!(f, "the bytes end inside the {field} at offset {offset}: {have} of {need} bytes are there")
             }
             Self::LengthTag { found, expected } => {
-                write!(
-                    f,
-                    "the chunk says that it holds {found} bytes, its place in the container {expected}"
-                )
+                write!(f, "the chunk says that it holds {found} bytes, its place in the container {expected}")
             }
-            Self::Width {
-                subchunk,
-                found,
-                max,
-            } => {
-                write!(
-                    f,
-                    "subchunk {subchunk} has width {found}, at most {max} fits"
-                )
+            Self::Width { subchunk, found, max } => {
+                write!(f, "subchunk {subchunk} has width {found}, at most {max} fits")
             }
             Self::CodedLength { found, expected } => {
-                write!(
-                    f,
-                    "the encoding has {found} bytes, its fields ask for {expected}"
-                )
+                write!(f, "the encoding has {found} bytes, its fields ask for {expected}")
             }
             Self::NotSmaller { coded, chunk } => {
-                write!(
-                    f,
-                    "the encoding has {coded} bytes, not fewer than the {chunk} of a chunk"
-                )
+                write!(f, "the encoding has {coded} bytes, not fewer than the {chunk} of a chunk")
             }
             Self::Padding { offset } => write!(f, "a padding bit is set in byte {offset}"),
             Self::ChunkCount { found, expected } => {
-                write!(
-                    f,
-                    "the stream counts {found} chunks, its plain length makes {expected}"
-                )
+                write!(f, "the stream counts {found} chunks, its plain length makes {expected}")
             }
             Self::PlainLength { found, expected } => {
                 write!(f, "the stream holds {found} plain bytes, not {expected}")
             }
-            Self::Entry {
-                raw: true,
-                stored,
-                plain,
-            } => {
-                write!(
-                    f,
-                    "the entry says {stored} bytes, stored raw, for a chunk of {plain}"
-                )
+            Self::Entry { raw: true, stored, plain } => {
+                write!(f, "the entry says {stored} bytes, stored raw, for a chunk of {plain}")
             }
-            Self::Entry {
-                raw: false,
-                stored,
-                plain,
-            } => {
-                write!(
-                    f,
-                    "the entry says {stored} coded bytes for a chunk of {plain}"
-                )
+            Self::Entry { raw: false, stored, plain } => {
+                write!(f, "the entry says {stored} coded bytes for a chunk of {plain}")
             }
             Self::StreamLength { found, expected } => {
-                write!(
-                    f,
-                    "the stream has {found} bytes, its entries ask for {expected}"
-                )
+                write!(f, "the stream has {found} bytes, its entries ask for {expected}")
             }
-            Self::TooLong { bytes, max } => write!(
-                f,
-                "{bytes} bytes are too many for one stream, at most {max} fit"
-            ),
+            Self::TooLong { bytes, max } => write!(f, "{bytes} bytes are too many for one stream, at most {max} fit"),
             Self::BufferTooSmall { buffer, need, have } => {
-                write!(
-                    f,
-                    "the buffer for the {buffer} has {have} bytes, {need} are needed"
-                )
+                write!(f, "the buffer for the {buffer} has {have} bytes, {need} are needed")
             }
             Self::Alignment { buffer, address, align } => {
                 write!(f, "the buffer for the {buffer} begins at {address:#x}, no multiple of {align}")
             }
-            Self::Setting {
-                stage,
-                setting,
-                found,
-                allowed,
-            } => {
+            Self::Setting { stage, setting, found, allowed } => {
                 write!(f, "{stage} has no {setting} {found}, only {allowed}")
             }
             Self::RecordVersion { stage, found, max } => {
-                write!(
-                    f,
-                    "the settings of {stage} have version {found}, this library knows up to {max}"
-                )
+                write!(f, "the settings of {stage} have version {found}, this library knows up to {max}")
             }
-            Self::RecordLength {
-                stage,
-                found,
-                expected,
-            } => {
-                write!(
-                    f,
-                    "the settings of {stage} take {expected} bytes, not {found}"
-                )
+            Self::RecordLength { stage, found, expected } => {
+                write!(f, "the settings of {stage} take {expected} bytes, not {found}")
             }
-            Self::RecordStage {
-                stage,
-                found,
-                expected,
-            } => {
-                write!(
-                    f,
-                    "the settings belong to stage {found}, {stage} is stage {expected}"
-                )
+            Self::RecordStage { stage, found, expected } => {
+                write!(f, "the settings belong to stage {found}, {stage} is stage {expected}")
             }
             Self::InChunk { index, .. } => write!(f, "in chunk {index}"),
             Self::InBlock { index, .. } => write!(f, "in block {index}"),
@@ -420,45 +330,21 @@ impl fmt::Display for Error {
             }
             Self::TextMode => f.write_str("the archive was changed in transfer as if it were text"),
             Self::Version { found, max } => {
-                write!(
-                    f,
-                    "the archive has version {found}, this build reads up to {max}"
-                )
+                write!(f, "the archive has version {found}, this build reads up to {max}")
             }
-            Self::Checksum {
-                field,
-                offset,
-                found,
-                expected,
-            } => {
-                write!(
-                    f,
-                    "the {field} at offset {offset} has checksum {expected:08x}, its bytes make {found:08x}"
-                )
+            Self::Checksum { field, offset, found, expected } => {
+                write!(f, "the {field} at offset {offset} has checksum {expected:08x}, its bytes make {found:08x}")
             }
-            Self::Reserved {
-                field,
-                offset,
-                found,
-            } => {
-                write!(
-                    f,
-                    "reserved bits {found:#x} are set in the {field} at offset {offset}"
-                )
+            Self::Reserved { field, offset, found } => {
+                write!(f, "reserved bits {found:#x} are set in the {field} at offset {offset}")
             }
             Self::ElementType { found } => write!(f, "no element type has number {found}"),
             Self::HeaderLength { found, expected } => {
-                write!(
-                    f,
-                    "the header says {found} bytes, its parts take {expected}"
-                )
+                write!(f, "the header says {found} bytes, its parts take {expected}")
             }
             Self::UnknownStage { id } => write!(f, "no stage has number {id}"),
             Self::StageRecord { id, version } => {
-                write!(
-                    f,
-                    "the settings of stage {id}, version {version}, are unknown to this build"
-                )
+                write!(f, "the settings of stage {id}, version {version}, are unknown to this build")
             }
             Self::StageCount { found, max } => {
                 write!(f, "a list of {found} stages, 1 to {max} are possible")
@@ -472,10 +358,7 @@ impl fmt::Display for Error {
                 write!(f, "blocks of {found} bytes are above the limit of {max}")
             }
             Self::Kind { found, offset } => {
-                write!(
-                    f,
-                    "neither a block nor the end starts at offset {offset}: kind {found:#04x}"
-                )
+                write!(f, "neither a block nor the end starts at offset {offset}: kind {found:#04x}")
             }
             Self::ShortBlock { found, max } => {
                 write!(f, "a block of {found} bytes among blocks of {max}")
@@ -484,32 +367,20 @@ impl fmt::Display for Error {
                 write!(f, "a payload of {found} bytes for a block of {plain}")
             }
             Self::StageLength { stage, found, max } => {
-                write!(
-                    f,
-                    "stage {stage} of the list cannot have made {found} bytes, at most {max}"
-                )
+                write!(f, "stage {stage} of the list cannot have made {found} bytes, at most {max}")
             }
             Self::Digest => f.write_str("the plain bytes do not match their digest"),
             Self::BlockCount { found, expected } => {
                 write!(f, "the archive has {found} blocks, not {expected}")
             }
             Self::Index { index, found } => {
-                write!(
-                    f,
-                    "entry {index} of the index leads to offset {found}, where no block starts"
-                )
+                write!(f, "entry {index} of the index leads to offset {found}, where no block starts")
             }
             Self::Trailing { offset } => {
-                write!(
-                    f,
-                    "there are bytes behind the archive's end at offset {offset}"
-                )
+                write!(f, "there are bytes behind the archive's end at offset {offset}")
             }
             Self::Range { start, end, plain } => {
-                write!(
-                    f,
-                    "the range {start}..{end} is not within the {plain} plain bytes"
-                )
+                write!(f, "the range {start}..{end} is not within the {plain} plain bytes")
             }
             Self::Io { what, message, .. } => write!(f, "cannot {what}: {message}"),
             Self::Cuda { call, message } => write!(f, "the driver refused {call}: {message}"),

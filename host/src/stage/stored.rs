@@ -12,15 +12,8 @@ pub static ENTRY: Entry = Entry {
     about: "the plain bytes, verbatim",
     from_options: |_: &Options| Ok(Box::new(Stored)),
     from_record: |record| match record {
-        Record {
-            id: 0,
-            version: 0,
-            settings,
-        } if settings.is_empty() => Ok(Box::new(Stored)),
-        _ => Err(Error::StageRecord {
-            id: record.id,
-            version: record.version,
-        }),
+        Record { id: 0, version: 0, settings } if settings.is_empty() => Ok(Box::new(Stored)),
+        _ => Err(Error::StageRecord { id: record.id, version: record.version }),
     },
 };
 
@@ -34,11 +27,7 @@ impl Stage for Stored {
     }
 
     fn record(&self) -> Record {
-        Record {
-            id: 0,
-            version: 0,
-            settings: Vec::new(),
-        }
+        Record { id: 0, version: 0, settings: Vec::new() }
     }
 
     fn max_plain_bytes(&self) -> u64 {
@@ -63,10 +52,7 @@ impl Coder for Stored {
 
     fn decode(&mut self, coded: &[u8], plain: &mut [u8]) -> Result<()> {
         if coded.len() != plain.len() {
-            return Err(Error::PlainLength {
-                found: coded.len() as u64,
-                expected: plain.len() as u64,
-            });
+            return Err(Error::PlainLength { found: coded.len() as u64, expected: plain.len() as u64 });
         }
         plain.copy_from_slice(coded);
         Ok(())

@@ -17,10 +17,7 @@ impl Widths {
             let sum: u32 = self.0.iter().map(|&width| u32::from(width)).sum();
             return sum * (layout.words() / SUBCHUNKS);
         }
-        (0..SUBCHUNKS)
-            .zip(self.0)
-            .map(|(s, width)| u32::from(width) * layout.subchunk(s).len() as u32)
-            .sum()
+        (0..SUBCHUNKS).zip(self.0).map(|(s, width)| u32::from(width) * layout.subchunk(s).len() as u32).sum()
     }
 
     /// Writes the chunk's length and the widths to the front of `coded`.
@@ -30,10 +27,7 @@ impl Widths {
         let field_bits = layout.field_bits();
         let fields = coded[TAG_BYTES as usize..].chunks_exact_mut(field_bits as usize);
         for (widths, place) in self.0.chunks_exact(8).zip(fields) {
-            let eight = widths
-                .iter()
-                .rev()
-                .fold(0, |eight, &width| eight << field_bits | u64::from(width));
+            let eight = widths.iter().rev().fold(0, |eight, &width| eight << field_bits | u64::from(width));
             place.copy_from_slice(&eight.to_le_bytes()[..field_bits as usize]);
         }
     }
@@ -42,10 +36,7 @@ impl Widths {
     fn read_unchecked(layout: Layout, fields: &[u8]) -> Self {
         let field_bits = layout.field_bits();
         let mut widths = [0; SUBCHUNKS as usize];
-        for (widths, place) in widths
-            .chunks_exact_mut(8)
-            .zip(fields.chunks_exact(field_bits as usize))
-        {
+        for (widths, place) in widths.chunks_exact_mut(8).zip(fields.chunks_exact(field_bits as usize)) {
             let mut eight = [0; 8];
             eight[..field_bits as usize].copy_from_slice(place);
             let eight = u64::from_le_bytes(eight);
@@ -73,45 +64,24 @@ impl<'a> Coded<'a> {
     pub fn read(layout: Layout, coded: &'a [u8]) -> Result<Self> {
         let (header_bytes, tag_bytes) = (layout.header_bytes() as usize, TAG_BYTES as usize);
         let Some((header, body)) = coded.split_at_checked(header_bytes) else {
-            let (field, offset, end) = if coded.len() < tag_bytes {
-                ("chunk length", 0, tag_bytes)
-            } else {
-                ("widths", tag_bytes, header_bytes)
-            };
+            let (field, offset, end) =
+                if coded.len() < tag_bytes { ("chunk length", 0, tag_bytes) } else { ("widths", tag_bytes, header_bytes) };
             let (need, have) = ((end - offset) as u64, (coded.len() - offset) as u64);
-            return Err(Error::Truncated {
-                field,
-                offset: offset as u64,
-                need,
-                have,
-            });
+            return Err(Error::Truncated { field, offset: offset as u64, need, have });
         };
         let found = u32::from(u16::from_le_bytes([header[0], header[1]]));
         if found != layout.len {
-            return Err(Error::LengthTag {
-                found,
-                expected: layout.len,
-            });
+            return Err(Error::LengthTag { found, expected: layout.len });
         }
         let widths = Widths::read_unchecked(layout, &header[tag_bytes..]);
         let max = layout.word.bits();
-        if let Some((subchunk, &width)) = (0..)
-            .zip(&widths.0)
-            .find(|&(_, &width)| u32::from(width) > max)
-        {
-            return Err(Error::Width {
-                subchunk,
-                found: width.into(),
-                max,
-            });
+        if let Some((subchunk, &width)) = (0..).zip(&widths.0).find(|&(_, &width)| u32::from(width) > max) {
+            return Err(Error::Width { subchunk, found: width.into(), max });
         }
         let payload_bits = widths.payload_bits(layout);
         let expected = layout.coded_bytes(payload_bits);
         if coded.len() != expected as usize {
-            return Err(Error::CodedLength {
-                found: coded.len() as u64,
-                expected: expected.into(),
-            });
+            return Err(Error::CodedLength { found: coded.len() as u64, expected: expected.into() });
         }
         let (payload, leftover) = body.split_at(payload_bits.div_ceil(8) as usize);
         let used_bits = payload_bits % 8;
@@ -119,14 +89,8 @@ impl<'a> Coded<'a> {
             && used_bits != 0
             && last >> used_bits != 0
         {
-            return Err(Error::Padding {
-                offset: (header_bytes + payload.len() - 1) as u64,
-            });
+            return Err(Error::Padding { offset: (header_bytes + payload.len() - 1) as u64 });
         }
-        Ok(Self {
-            widths,
-            payload,
-            leftover,
-        })
+        Ok(Self { widths, payload, leftover })
     }
 }

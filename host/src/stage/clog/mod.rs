@@ -65,16 +65,8 @@ pub static ENTRY: Entry = Entry {
     name: "clog",
     id: 1,
     about: "every subchunk at the bit width of its largest word",
-    from_options: |options| {
-        Ok(Box::new(Family::<Clog>::new(Settings::from_options(
-            options,
-        ))))
-    },
-    from_record: |record| {
-        Ok(Box::new(Family::<Clog>::new(Settings::read(
-            &ENTRY, record,
-        )?)))
-    },
+    from_options: |options| Ok(Box::new(Family::<Clog>::new(Settings::from_options(options)))),
+    from_record: |record| Ok(Box::new(Family::<Clog>::new(Settings::read(&ENTRY, record)?))),
 };
 
 /// The component: [`lc`] makes a stage of it.
@@ -114,18 +106,12 @@ impl Component for Clog {
 /// The layout of a chunk of `plain_bytes` bytes, which the container keeps within a chunk.
 fn layout(word: WordSize, plain_bytes: usize) -> Layout {
     debug_assert!((1..=Scratch::CODED_BYTES).contains(&plain_bytes));
-    Layout {
-        len: plain_bytes as u32,
-        word,
-    }
+    Layout { len: plain_bytes as u32, word }
 }
 
 fn assert_chunk(settings: Settings, plain_bytes: usize) {
     let most = settings.chunk.bytes() as usize;
-    assert!(
-        (1..=most).contains(&plain_bytes),
-        "a chunk holds 1 to {most} bytes, not {plain_bytes}"
-    );
+    assert!((1..=most).contains(&plain_bytes), "a chunk holds 1 to {most} bytes, not {plain_bytes}");
 }
 
 /// Codes one chunk to the front of `coded`: the bytes used, or `None` where that would be as long as a full chunk or longer.
@@ -140,17 +126,8 @@ fn assert_chunk(settings: Settings, plain_bytes: usize) {
 pub fn encode_chunk(settings: Settings, plain: &[u8], coded: &mut [u8]) -> Option<usize> {
     assert_chunk(settings, plain.len());
     let mut scratch = Scratch::new();
-    let used = Clog::encode(
-        settings.word,
-        plain,
-        settings.chunk.bytes() as usize,
-        &mut scratch,
-    )?;
-    assert!(
-        coded.len() >= used,
-        "the encoding has {used} bytes, the buffer {}",
-        coded.len()
-    );
+    let used = Clog::encode(settings.word, plain, settings.chunk.bytes() as usize, &mut scratch)?;
+    assert!(coded.len() >= used, "the encoding has {used} bytes, the buffer {}", coded.len());
     coded[..used].copy_from_slice(scratch.coded(used));
     Some(used)
 }
@@ -185,10 +162,7 @@ pub fn check_chunk(settings: Settings, coded: &[u8], plain_bytes: usize) -> Resu
 fn check_smaller(settings: Settings, coded: &[u8]) -> Result<()> {
     let chunk = settings.chunk.bytes();
     if coded.len() >= chunk as usize {
-        return Err(Error::NotSmaller {
-            coded: coded.len() as u64,
-            chunk,
-        });
+        return Err(Error::NotSmaller { coded: coded.len() as u64, chunk });
     }
     Ok(())
 }

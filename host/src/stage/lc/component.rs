@@ -83,10 +83,7 @@ pub struct Family<C> {
 impl<C> Family<C> {
     /// The stage with `settings`.
     pub const fn new(settings: Settings) -> Self {
-        Self {
-            settings,
-            component: PhantomData,
-        }
+        Self { settings, component: PhantomData }
     }
 }
 
@@ -120,9 +117,7 @@ pub(crate) struct CpuCoder<C> {
 
 impl<C> CpuCoder<C> {
     pub(crate) const fn new(settings: Settings) -> Self {
-        Self {
-            stage: Family::new(settings),
-        }
+        Self { stage: Family::new(settings) }
     }
 }
 

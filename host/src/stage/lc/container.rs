@@ -32,9 +32,7 @@ pub const fn max_coded_bytes(chunk: ChunkSize, plain: u64) -> u64 {
     }
     // Saturating: an absurd length shall give an absurd bound, not a small one.
     let entries = plain.div_ceil(chunk.bytes() as u64).saturating_mul(4);
-    let bytes = plain
-        .saturating_add(entries)
-        .saturating_add(HEADER_BYTES as u64 + 3);
+    let bytes = plain.saturating_add(entries).saturating_add(HEADER_BYTES as u64 + 3);
     bytes / 4 * 4
 }
 
@@ -56,23 +54,12 @@ pub fn encode<C: Component>(settings: Settings, plain: &[u8], coded: &mut Vec<u8
 }
 
 fn container_of(settings: Settings, plain_bytes: usize) -> Result<Container> {
-    let too_long = |_| Error::TooLong {
-        bytes: plain_bytes as u64,
-        max: MAX_FIELD,
-    };
-    Ok(Container {
-        plain: u32::try_from(plain_bytes).map_err(too_long)?,
-        chunk: settings.chunk,
-    })
+    let too_long = |_| Error::TooLong { bytes: plain_bytes as u64, max: MAX_FIELD };
+    Ok(Container { plain: u32::try_from(plain_bytes).map_err(too_long)?, chunk: settings.chunk })
 }
 
 /// One pass, one thread.
-fn append_chunks<C: Component>(
-    settings: Settings,
-    container: Container,
-    plain: &[u8],
-    coded: &mut Vec<u8>,
-) {
+fn append_chunks<C: Component>(settings: Settings, container: Container, plain: &[u8], coded: &mut Vec<u8>) {
     coded.clear();
     if plain.is_empty() {
         return;
@@ -101,12 +88,7 @@ fn append_chunks<C: Component>(
 }
 
 /// Two passes, all threads.
-fn place_chunks<C: Component>(
-    settings: Settings,
-    container: Container,
-    plain: &[u8],
-    coded: &mut Vec<u8>,
-) -> Result<()> {
+fn place_chunks<C: Component>(settings: Settings, container: Container, plain: &[u8], coded: &mut Vec<u8>) -> Result<()> {
     let chunk_bytes = settings.chunk.bytes() as usize;
     let entries: Vec<u32> = plain
         .par_chunks(chunk_bytes)
@@ -119,10 +101,7 @@ fn place_chunks<C: Component>(
     let stored: u64 = entries.iter().map(|entry| u64::from(entry & !RAW)).sum();
     let stream_bytes = container.stream_bytes(stored);
     if stream_bytes > MAX_FIELD {
-        return Err(Error::TooLong {
-            bytes: stream_bytes,
-            max: MAX_FIELD,
-        });
+        return Err(Error::TooLong { bytes: stream_bytes, max: MAX_FIELD });
     }
     let stream_bytes = stream_bytes as usize;
     if coded.capacity() < stream_bytes {
@@ -137,35 +116,26 @@ fn place_chunks<C: Component>(
         place.copy_from_slice(&entry.to_le_bytes());
     }
     let mut shares = Vec::with_capacity(entries.len().div_ceil(SHARE_CHUNKS));
-    for (entries, plain) in entries
-        .chunks(SHARE_CHUNKS)
-        .zip(plain.chunks(SHARE_CHUNKS * chunk_bytes))
-    {
+    for (entries, plain) in entries.chunks(SHARE_CHUNKS).zip(plain.chunks(SHARE_CHUNKS * chunk_bytes)) {
         let bytes = entries.iter().map(|entry| (entry & !RAW) as usize).sum();
         let (own, rest) = data.split_at_mut(bytes);
         data = rest;
         shares.push((entries, plain, own));
     }
     data.fill(0); // the padding
-    shares
-        .into_par_iter()
-        .for_each_init(Scratch::new, |scratch, (entries, plain, mut own)| {
-            for (entry, chunk) in entries.iter().zip(plain.chunks(chunk_bytes)) {
-                let (place, rest) = own.split_at_mut((entry & !RAW) as usize);
-                own = rest;
-                if entry & RAW != 0 {
-                    place.copy_from_slice(chunk);
-                } else {
-                    let bytes = C::encode(settings.word, chunk, chunk.len(), scratch);
-                    assert_eq!(
-                        bytes,
-                        Some(place.len()),
-                        "a component must code as many bytes as it measures"
-                    );
-                    place.copy_from_slice(scratch.coded(place.len()));
-                }
+    shares.into_par_iter().for_each_init(Scratch::new, |scratch, (entries, plain, mut own)| {
+        for (entry, chunk) in entries.iter().zip(plain.chunks(chunk_bytes)) {
+            let (place, rest) = own.split_at_mut((entry & !RAW) as usize);
+            own = rest;
+            if entry & RAW != 0 {
+                place.copy_from_slice(chunk);
+            } else {
+                let bytes = C::encode(settings.word, chunk, chunk.len(), scratch);
+                assert_eq!(bytes, Some(place.len()), "a component must code as many bytes as it measures");
+                place.copy_from_slice(scratch.coded(place.len()));
             }
-        });
+        }
+    });
     Ok(())
 }
 
@@ -191,40 +161,22 @@ impl<'a> Stream<'a> {
     /// Reads and checks the container of `coded`, which shall hold `plain_bytes` plain bytes if the caller knows that.
     fn read(chunk: ChunkSize, coded: &'a [u8], plain_bytes: Option<usize>) -> Result<Self> {
         let unexpected = |found: u32| match plain_bytes {
-            Some(expected) if expected != found as usize => Err(Error::PlainLength {
-                found: found.into(),
-                expected: expected as u64,
-            }),
+            Some(expected) if expected != found as usize => {
+                Err(Error::PlainLength { found: found.into(), expected: expected as u64 })
+            }
             _ => Ok(()),
         };
         let Some((plain, rest)) = coded.split_first_chunk::<4>() else {
             if coded.is_empty() {
                 unexpected(0)?;
-                return Ok(Self {
-                    container: Container { plain: 0, chunk },
-                    entries: &[],
-                    data: &[],
-                });
+                return Ok(Self { container: Container { plain: 0, chunk }, entries: &[], data: &[] });
             }
-            return Err(Error::Truncated {
-                field: "plain length",
-                offset: 0,
-                need: 4,
-                have: coded.len() as u64,
-            });
+            return Err(Error::Truncated { field: "plain length", offset: 0, need: 4, have: coded.len() as u64 });
         };
         let Some((chunks, rest)) = rest.split_first_chunk::<4>() else {
-            return Err(Error::Truncated {
-                field: "chunk count",
-                offset: 4,
-                need: 4,
-                have: rest.len() as u64,
-            });
+            return Err(Error::Truncated { field: "chunk count", offset: 4, need: 4, have: rest.len() as u64 });
         };
-        let container = Container {
-            plain: u32::from_le_bytes(*plain),
-            chunk,
-        };
+        let container = Container { plain: u32::from_le_bytes(*plain), chunk };
         let (found, expected) = (u32::from_le_bytes(*chunks), container.chunks());
         if found != expected {
             return Err(Error::ChunkCount { found, expected });
@@ -233,19 +185,10 @@ impl<'a> Stream<'a> {
         let need = 4 * u64::from(container.chunks());
         if (rest.len() as u64) < need {
             let (offset, have) = (HEADER_BYTES.into(), rest.len() as u64);
-            return Err(Error::Truncated {
-                field: "chunk entries",
-                offset,
-                need,
-                have,
-            });
+            return Err(Error::Truncated { field: "chunk entries", offset, need, have });
         }
         let (entries, data) = rest.split_at(need as usize);
-        let stream = Self {
-            container,
-            entries,
-            data,
-        };
+        let stream = Self { container, entries, data };
         stream.check_parts(coded)?;
         Ok(stream)
     }
@@ -254,16 +197,8 @@ impl<'a> Stream<'a> {
     fn check_parts(&self, coded: &[u8]) -> Result<()> {
         let mut stored_bytes = 0;
         for (index, entry) in (0..).zip(self.entries()) {
-            let (raw, stored, plain) = (
-                entry & RAW != 0,
-                entry & !RAW,
-                self.container.chunk_len(index),
-            );
-            let possible = if raw {
-                stored == plain
-            } else {
-                0 < stored && stored < plain
-            };
+            let (raw, stored, plain) = (entry & RAW != 0, entry & !RAW, self.container.chunk_len(index));
+            let possible = if raw { stored == plain } else { 0 < stored && stored < plain };
             if !possible {
                 return Err(Error::Entry { raw, stored, plain }.in_chunk(index));
             }
@@ -274,19 +209,14 @@ impl<'a> Stream<'a> {
         if found != expected {
             return Err(Error::StreamLength { found, expected });
         }
-        match (data_end..)
-            .zip(&coded[data_end as usize..])
-            .find(|&(_, &byte)| byte != 0)
-        {
+        match (data_end..).zip(&coded[data_end as usize..]).find(|&(_, &byte)| byte != 0) {
             Some((offset, _)) => Err(Error::Padding { offset }),
             None => Ok(()),
         }
     }
 
     fn entries(&self) -> impl Iterator<Item = u32> + use<'a> {
-        self.entries
-            .chunks_exact(4)
-            .map(|entry| u32::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]))
+        self.entries.chunks_exact(4).map(|entry| u32::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]))
     }
 
     /// The stored chunks in order.
@@ -295,11 +225,7 @@ impl<'a> Stream<'a> {
         (0..).zip(self.entries()).map(move |(index, entry)| {
             let (bytes, rest) = data.split_at((entry & !RAW) as usize);
             data = rest;
-            Stored {
-                index,
-                raw: entry & RAW != 0,
-                bytes,
-            }
+            Stored { index, raw: entry & RAW != 0, bytes }
         })
     }
 }
@@ -318,8 +244,7 @@ impl Stored<'_> {
         if self.raw {
             return Ok(());
         }
-        C::check(settings.word, self.bytes, plain_bytes as usize)
-            .map_err(|fault| fault.in_chunk(self.index))
+        C::check(settings.word, self.bytes, plain_bytes as usize).map_err(|fault| fault.in_chunk(self.index))
     }
 }
 
@@ -339,9 +264,7 @@ pub(crate) fn check_container(chunk: ChunkSize, coded: &[u8], plain_bytes: usize
 /// first fault of the lowest bad chunk. What `plain` holds then is unspecified.
 pub fn decode<C: Component>(settings: Settings, coded: &[u8], plain: &mut [u8]) -> Result<()> {
     let stream = Stream::read(settings.chunk, coded, Some(plain.len()))?;
-    let fault = for_each_chunk(settings, stream, plain, |stored, plain| {
-        stored.decode::<C>(settings, plain).err()
-    });
+    let fault = for_each_chunk(settings, stream, plain, |stored, plain| stored.decode::<C>(settings, plain).err());
     fault.map_or(Ok(()), Err)
 }
 
@@ -350,23 +273,17 @@ pub fn decode<C: Component>(settings: Settings, coded: &[u8], plain: &mut [u8]) 
 ///
 /// # Errors
 /// A fault of the container, as in [`decode`]: then no chunk can be told from the next, and none was looked at.
-pub fn decode_each<C: Component>(
-    settings: Settings,
-    coded: &[u8],
-    plain: &mut [u8],
-) -> Result<Vec<ChunkStatus>> {
+pub fn decode_each<C: Component>(settings: Settings, coded: &[u8], plain: &mut [u8]) -> Result<Vec<ChunkStatus>> {
     let stream = Stream::read(settings.chunk, coded, Some(plain.len()))?;
     let mut statuses = vec![ChunkStatus::Ok; stream.container.chunks() as usize];
     let chunks = plain.chunks_mut(settings.chunk.bytes() as usize);
     let work: Vec<_> = stream.chunks().zip(chunks).zip(&mut statuses).collect();
-    work.into_par_iter()
-        .with_min_len(SHARE_CHUNKS)
-        .for_each(|((stored, plain), status)| {
-            if let Err(fault) = stored.decode::<C>(settings, plain) {
-                plain.fill(0);
-                *status = fault.chunk_status().unwrap_or(ChunkStatus::NotDecoded);
-            }
-        });
+    work.into_par_iter().with_min_len(SHARE_CHUNKS).for_each(|((stored, plain), status)| {
+        if let Err(fault) = stored.decode::<C>(settings, plain) {
+            plain.fill(0);
+            *status = fault.chunk_status().unwrap_or(ChunkStatus::NotDecoded);
+        }
+    });
     Ok(statuses)
 }
 
@@ -392,39 +309,18 @@ fn for_each_chunk<T: Send>(
     let chunk_bytes = settings.chunk.bytes() as usize;
     let chunks = stream.container.chunks() as usize;
     if rayon::current_num_threads() == 1 || chunks <= SHARE_CHUNKS {
-        return stream
-            .chunks()
-            .zip(plain.chunks_mut(chunk_bytes))
-            .find_map(|(stored, plain)| work(stored, plain));
+        return stream.chunks().zip(plain.chunks_mut(chunk_bytes)).find_map(|(stored, plain)| work(stored, plain));
     }
     // A share is a run of chunks: what is left of the stream from its first chunk on.
     let mut shares = Vec::with_capacity(chunks.div_ceil(SHARE_CHUNKS));
     let mut start = 0;
     for (share, entries) in stream.entries.chunks(4 * SHARE_CHUNKS).enumerate() {
-        let own = Stream {
-            entries,
-            data: &stream.data[start..],
-            ..stream
-        };
-        start += own
-            .entries()
-            .map(|entry| (entry & !RAW) as usize)
-            .sum::<usize>();
+        let own = Stream { entries, data: &stream.data[start..], ..stream };
+        start += own.entries().map(|entry| (entry & !RAW) as usize).sum::<usize>();
         shares.push((share * SHARE_CHUNKS, own));
     }
-    shares
-        .into_par_iter()
-        .zip(plain.par_chunks_mut(SHARE_CHUNKS * chunk_bytes))
-        .find_map_first(|((first, stream), plain)| {
-            let own = stream.chunks().zip(plain.chunks_mut(chunk_bytes));
-            own.into_iter().find_map(|(stored, plain)| {
-                work(
-                    Stored {
-                        index: stored.index + first as u32,
-                        ..stored
-                    },
-                    plain,
-                )
-            })
-        })
+    shares.into_par_iter().zip(plain.par_chunks_mut(SHARE_CHUNKS * chunk_bytes)).find_map_first(|((first, stream), plain)| {
+        let own = stream.chunks().zip(plain.chunks_mut(chunk_bytes));
+        own.into_iter().find_map(|(stored, plain)| work(Stored { index: stored.index + first as u32, ..stored }, plain))
+    })
 }

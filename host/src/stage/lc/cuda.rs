@@ -243,7 +243,14 @@ impl DeviceCodec {
         // SAFETY: the sizes were checked above, the blocks cover what `plain` can hold, and the caller keeps the buffers.
         unsafe {
             let arguments = [
-                coded.arg(), length, capacity, Arg::of(&chunk_log2), plain_capacity, offsets.arg(), look_back.arg(), report.arg(),
+                coded.arg(),
+                length,
+                capacity,
+                Arg::of(&chunk_log2),
+                plain_capacity,
+                offsets.arg(),
+                look_back.arg(),
+                report.arg(),
             ];
             self.scan.launch(stream, scan_blocks, &arguments)?;
             let arguments =

@@ -22,7 +22,6 @@
 //! The chunk formats are those of the LC framework (Texas State University), the container is that of FZGPUModules; see
 //! THIRD_PARTY.md.
 
-
 mod component;
 mod container;
 #[cfg(feature = "cuda")]

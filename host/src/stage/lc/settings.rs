@@ -24,21 +24,14 @@ pub struct Settings {
 impl Default for Settings {
     /// 16-bit words in chunks of 16384 bytes.
     fn default() -> Self {
-        Self {
-            word: WordSize::W2,
-            chunk: ChunkSize::C16384,
-        }
+        Self { word: WordSize::W2, chunk: ChunkSize::C16384 }
     }
 }
 
 impl Settings {
     /// Every combination, for tests and benches.
     pub fn all() -> impl Iterator<Item = Self> {
-        ChunkSize::ALL.into_iter().flat_map(|chunk| {
-            WordSize::ALL
-                .into_iter()
-                .map(move |word| Self { word, chunk })
-        })
+        ChunkSize::ALL.into_iter().flat_map(|chunk| WordSize::ALL.into_iter().map(move |word| Self { word, chunk }))
     }
 
     /// The version of the record's layout.
@@ -50,20 +43,13 @@ impl Settings {
     /// What `options` ask for, and the default for the rest.
     pub fn from_options(options: &Options) -> Self {
         let default = Self::default();
-        Self {
-            word: options.word_size.unwrap_or(default.word),
-            chunk: options.chunk_size.unwrap_or(default.chunk),
-        }
+        Self { word: options.word_size.unwrap_or(default.word), chunk: options.chunk_size.unwrap_or(default.chunk) }
     }
 
     /// The settings as an archive stores them with the stage of `entry`.
     pub fn write(self, entry: &Entry) -> Record {
         let chunk_log2 = self.chunk.bytes().ilog2();
-        Record {
-            id: entry.id,
-            version: Self::VERSION,
-            settings: vec![self.word.bytes() as u8, chunk_log2 as u8],
-        }
+        Record { id: entry.id, version: Self::VERSION, settings: vec![self.word.bytes() as u8, chunk_log2 as u8] }
     }
 
     /// Takes back what [`Self::write`] made for the stage of `entry`.
@@ -73,35 +59,17 @@ impl Settings {
     pub fn read(entry: &Entry, record: &Record) -> Result<Self> {
         let stage = entry.name;
         if record.id != entry.id {
-            return Err(Error::RecordStage {
-                stage,
-                found: record.id,
-                expected: entry.id,
-            });
+            return Err(Error::RecordStage { stage, found: record.id, expected: entry.id });
         }
         if record.version != Self::VERSION {
-            return Err(Error::RecordVersion {
-                stage,
-                found: record.version,
-                max: Self::VERSION,
-            });
+            return Err(Error::RecordVersion { stage, found: record.version, max: Self::VERSION });
         }
         let &[word, chunk_log2] = record.settings.as_slice() else {
             let (found, expected) = (record.settings.len() as u64, Self::RECORD_BYTES as u64);
-            return Err(Error::RecordLength {
-                stage,
-                found,
-                expected,
-            });
+            return Err(Error::RecordLength { stage, found, expected });
         };
-        let refused = |setting, found: u8, allowed| Error::Setting {
-            stage,
-            setting,
-            found: found.into(),
-            allowed,
-        };
-        let word = WordSize::from_bytes(word.into())
-            .ok_or_else(|| refused("word size", word, "1, 2, 4 and 8"))?;
+        let refused = |setting, found: u8, allowed| Error::Setting { stage, setting, found: found.into(), allowed };
+        let word = WordSize::from_bytes(word.into()).ok_or_else(|| refused("word size", word, "1, 2, 4 and 8"))?;
         let chunk = 1u64
             .checked_shl(chunk_log2.into())
             .and_then(ChunkSize::from_bytes)

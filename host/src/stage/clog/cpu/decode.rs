@@ -30,12 +30,7 @@ fn unpack(layout: Layout, widths: &Widths, payload: &[u8], words: &mut [u8]) {
     }
 }
 
-fn unpack_words<const W: usize>(
-    layout: Layout,
-    widths: &Widths,
-    mut payload: &[u8],
-    words: &mut [u8],
-) {
+fn unpack_words<const W: usize>(layout: Layout, widths: &Widths, mut payload: &[u8], words: &mut [u8]) {
     let (mut bits, mut fill) = (0u128, 0);
     let words = words.as_chunks_mut::<W>().0;
     for (s, width) in (0..).zip(widths.0) {

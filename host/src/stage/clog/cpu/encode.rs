@@ -18,12 +18,7 @@ pub fn encode(layout: Layout, plain: &[u8], limit: usize, coded: &mut [u8]) -> O
     widths.write(layout, coded);
     let leftover = layout.leftover() as usize;
     let (words, last) = plain.split_at(plain.len() - leftover);
-    pack(
-        layout,
-        &widths,
-        words,
-        &mut coded[layout.header_bytes() as usize..size - leftover],
-    );
+    pack(layout, &widths, words, &mut coded[layout.header_bytes() as usize..size - leftover]);
     coded[size - leftover..size].copy_from_slice(last);
     Some(size)
 }
@@ -65,9 +60,7 @@ fn widths<const W: usize>(layout: Layout, plain: &[u8]) -> Widths {
     let mut widths = [0; SUBCHUNKS as usize];
     for (s, width) in (0..).zip(&mut widths) {
         // The OR of all words is as long as the largest one.
-        let any = subchunk::<W>(layout, s, plain)
-            .iter()
-            .fold(0, |any, bytes| any | word(bytes));
+        let any = subchunk::<W>(layout, s, plain).iter().fold(0, |any, bytes| any | word(bytes));
         *width = (u64::BITS - any.leading_zeros()) as u8;
     }
     Widths(widths)
