@@ -34,8 +34,12 @@ const NODE: u8 = 2;
 
 /// The digest of `plain`, computed on all cores of the current rayon pool.
 pub fn tree(plain: &[u8]) -> Digest {
-    let mut level: Vec<Digest> =
-        plain.par_chunks(PIECE_BYTES).with_min_len(PIECES_PER_TASK).map(|piece| hash(LEAF, &[piece])).collect();
+    let leaf = |piece| hash(LEAF, &[piece]);
+    let mut level: Vec<Digest> = if plain.len() <= PIECES_PER_TASK * PIECE_BYTES {
+        plain.chunks(PIECE_BYTES).map(leaf).collect()
+    } else {
+        plain.par_chunks(PIECE_BYTES).with_min_len(PIECES_PER_TASK).map(leaf).collect()
+    };
     while level.len() > FAN_OUT {
         level = level.chunks(FAN_OUT).map(|group| hash(NODE, &[group.as_flattened()])).collect();
     }
@@ -56,7 +60,7 @@ mod tests {
 
     /// Words `(i * i >> 11) mod 2^16`, little-endian.
     fn squares(bytes: usize) -> Vec<u8> {
-        (0..bytes as u64 / 2).flat_map(|i| ((i * i >> 11) as u16).to_le_bytes()).collect()
+        (0..bytes as u64 / 2).flat_map(|i| (((i * i) >> 11) as u16).to_le_bytes()).collect()
     }
 
     fn hex(digest: Digest) -> String {

@@ -183,8 +183,6 @@ pub enum Error {
     HeaderLength { found: u64, expected: u64 },
     /// No stage has this number.
     UnknownStage { id: u16 },
-    /// The settings of stage `id` are of a version or content that this build does not know.
-    StageRecord { id: u16, version: u8 },
     /// A list of stages that is empty or longer than a header holds.
     StageCount { found: u64, max: u64 },
     /// A shape whose rank or size no archive holds.
@@ -343,9 +341,6 @@ impl fmt::Display for Error {
                 write!(f, "the header says {found} bytes, its parts take {expected}")
             }
             Self::UnknownStage { id } => write!(f, "no stage has number {id}"),
-            Self::StageRecord { id, version } => {
-                write!(f, "the settings of stage {id}, version {version}, are unknown to this build")
-            }
             Self::StageCount { found, max } => {
                 write!(f, "a list of {found} stages, 1 to {max} are possible")
             }

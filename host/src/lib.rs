@@ -1,10 +1,12 @@
 //! Warpack: lossless compression of structured arrays, on CPUs and NVIDIA GPUs, with the same bytes from both.
 
+pub mod archive;
 pub mod backend;
 pub mod digest;
 mod error;
 pub mod stage;
 
+pub use archive::{CompressOptions, DecompressOptions, ElementType, Shape, compress, decompress};
 pub use backend::Backend;
 pub use error::Error;
 pub use shared_types::lc::{ChunkSize, WordSize};

@@ -80,12 +80,7 @@ impl BlockHeader {
     }
 
     /// Takes what [`BlockHeader::write`] makes at this place, whose first byte, [`KIND`], was read already.
-    pub(super) fn read(
-        input: &mut Input<impl Read>,
-        header: &Header,
-        stages: &[Box<dyn Stage>],
-        place: Place,
-    ) -> Result<Self> {
+    pub(super) fn read(input: &mut Input<impl Read>, header: &Header, stages: &[Box<dyn Stage>], place: Place) -> Result<Self> {
         let start = input.offset() - 1;
         let mut fixed = [0; FIXED_BYTES];
         fixed[0] = KIND;
@@ -123,10 +118,8 @@ impl BlockHeader {
         let mut numbers = numbers.as_chunks::<8>().0.iter().map(|number| u64::from_le_bytes(*number));
         let payload_bytes = numbers.next().unwrap_or_default();
         let full = header.cut.block(place.number).map(|block| block.end - block.start);
-        let full = full.ok_or(Error::BlockCount {
-            found: place.number + 1,
-            expected: header.cut.blocks().unwrap_or(place.number),
-        })?;
+        let full =
+            full.ok_or(Error::BlockCount { found: place.number + 1, expected: header.cut.blocks().unwrap_or(place.number) })?;
         let mut plain_bytes = full;
         if short {
             plain_bytes = numbers.next().unwrap_or_default();

@@ -115,7 +115,7 @@ impl Cut {
         let per_run = array.run_bytes.div_ceil(self.block_bytes);
         let run = number / per_run * array.run_bytes;
         let within = number % per_run * self.block_bytes;
-        Some(run + within..run + (within + self.block_bytes).min(array.run_bytes))
+        Some(run + within..run + within + self.block_bytes.min(array.run_bytes - within))
     }
 
     /// The number of the block that holds plain byte `byte`, which must be within the total.

@@ -46,7 +46,9 @@ impl Header {
         bytes[16..24].copy_from_slice(&self.cut.block_bytes().to_le_bytes());
         for record in &self.records {
             let Ok(length) = u8::try_from(record.settings.len()) else {
-                return Err(Error::StageRecord { id: record.id, version: record.version });
+                let (found, expected) = (record.settings.len() as u64, u8::MAX.into());
+                let stage = stage::by_id(record.id).map_or("a stage", |entry| entry.name);
+                return Err(Error::RecordLength { stage, found, expected });
             };
             bytes.extend_from_slice(&record.id.to_le_bytes());
             bytes.extend_from_slice(&[record.version, length]);
@@ -65,6 +67,13 @@ impl Header {
         let checksum = Crc::after(&bytes).finish();
         bytes[CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
         Ok(bytes)
+    }
+
+    /// The header's bytes, and the checksum that ties blocks to it.
+    pub(super) fn write_with_checksum(&self) -> Result<(Vec<u8>, u32)> {
+        let bytes = self.write()?;
+        let checksum = u32::from_le_bytes(bytes[CHECKSUM].try_into().expect("four bytes"));
+        Ok((bytes, checksum))
     }
 
     /// Takes what [`Header::write`] makes, and nothing else; and its checksum.
@@ -128,10 +137,7 @@ impl Header {
             return Err(Error::Padding { offset: at as u64 });
         }
         if length != fields.at.next_multiple_of(UNIT_BYTES) {
-            return Err(Error::HeaderLength {
-                found: length as u64,
-                expected: fields.at.next_multiple_of(UNIT_BYTES) as u64,
-            });
+            return Err(Error::HeaderLength { found: length as u64, expected: fields.at.next_multiple_of(UNIT_BYTES) as u64 });
         }
         Ok((Self { element, shape, cut, records }, expected))
     }
@@ -148,11 +154,13 @@ impl Header {
 
 /// What the signature becomes when line ends are translated or the high bit is cleared.
 fn looks_like_text_mode(found: [u8; 7]) -> bool {
-    const SIGNS: [&[u8]; 4] = [
-        b"\x89WP\n\x1a\n",     // CR LF became LF
-        b"\x89WP\r\x1a\r",     // .. or CR
-        b"\x89WP\r\r\n\x1a",   // LF became CR LF
-        b"\x09WP",             // the high bit is gone
+    const SIGNS: [&[u8]; 6] = [
+        b"\x89WP\n",         // CR LF became LF
+        b"\x89WP\r\x1a",     // CR LF became CR
+        b"\x89WP\r\r",       // each LF became CR LF, or CR
+        b"\x89WP\r\n\x1a\r", // the LF without a CR did
+        b"\x89WP\r\n\n",     // control-Z was dropped
+        b"\x09WP\r\n",       // the high bit is gone
     ];
     SIGNS.iter().any(|sign| found.starts_with(sign))
 }

@@ -47,11 +47,7 @@ fn read_start(input: &mut Input<impl Read>, archive: u32) -> Result<(u32, Crc)> 
 }
 
 /// Reads `entries` entries of the index, in pieces, and hands each piece on.
-fn read_entries(
-    input: &mut Input<impl Read>,
-    entries: u64,
-    mut piece: impl FnMut(&[u8]) -> Result<()>,
-) -> Result<()> {
+fn read_entries(input: &mut Input<impl Read>, entries: u64, mut piece: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let mut bytes = [0; PIECE_BYTES];
     let mut left = entries;
     while left > 0 {
@@ -134,7 +130,7 @@ pub(super) struct Index {
 impl Index {
     /// Finds and checks the end of an archive whose header takes `header_bytes`.
     pub(super) fn open(mut input: impl Read + Seek, archive: u32, header_bytes: u64) -> Result<Self> {
-        let archive_bytes = input.seek(SeekFrom::End(0)).map_err(io_error("seeking in the archive"))?;
+        let archive_bytes = input.seek(SeekFrom::End(0)).map_err(io_error("seek in the archive"))?;
         let room = archive_bytes.saturating_sub(header_bytes);
         if room < FIXED_BYTES + 8 {
             return Err(Error::Truncated { field: "end", offset: header_bytes, need: FIXED_BYTES + 8, have: room });
@@ -153,7 +149,7 @@ impl Index {
             return Err(Error::Kind { found: kind[0], offset: start });
         }
         let (checksum, mut crc) = read_start(&mut at, archive)?;
-        let (mut before, mut index) = (header_bytes, 0);
+        let (mut before, mut index) = (header_bytes, 1);
         read_entries(&mut at, blocks.saturating_sub(1), |piece| {
             crc.update(piece);
             for entry in piece.as_chunks::<8>().0 {
@@ -182,6 +178,6 @@ impl Index {
 
 /// `input` at `offset` of the archive.
 pub(super) fn seek<R: Read + Seek>(mut input: R, offset: u64) -> Result<Input<R>> {
-    input.seek(SeekFrom::Start(offset)).map_err(io_error("seeking in the archive"))?;
+    input.seek(SeekFrom::Start(offset)).map_err(io_error("seek in the archive"))?;
     Ok(Input::at(input, offset))
 }

@@ -34,7 +34,7 @@ impl<R: Read> Input<R> {
                 Ok(0) => return Err(self.truncated(field, bytes.len() as u64, have as u64)),
                 Ok(more) => have += more,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(io_error("reading the archive")(error)),
+                Err(error) => return Err(io_error("read the archive")(error)),
             }
         }
         self.offset += have as u64;
@@ -45,7 +45,7 @@ impl<R: Read> Input<R> {
     /// a lie costs nothing.
     pub(super) fn replace(&mut self, field: &'static str, length: u64, bytes: &mut Vec<u8>) -> Result<()> {
         bytes.clear();
-        let have = self.inner.by_ref().take(length).read_to_end(bytes).map_err(io_error("reading the archive"))? as u64;
+        let have = self.inner.by_ref().take(length).read_to_end(bytes).map_err(io_error("read the archive"))? as u64;
         if have < length {
             return Err(self.truncated(field, length, have));
         }
@@ -55,8 +55,7 @@ impl<R: Read> Input<R> {
 
     /// Goes over the next `length` bytes.
     pub(super) fn skip(&mut self, field: &'static str, length: u64) -> Result<()> {
-        let have = io::copy(&mut self.inner.by_ref().take(length), &mut io::sink())
-            .map_err(io_error("reading the archive"))?;
+        let have = io::copy(&mut self.inner.by_ref().take(length), &mut io::sink()).map_err(io_error("read the archive"))?;
         if have < length {
             return Err(self.truncated(field, length, have));
         }

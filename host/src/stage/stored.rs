@@ -11,9 +11,14 @@ pub static ENTRY: Entry = Entry {
     id: 0,
     about: "the plain bytes, verbatim",
     from_options: |_: &Options| Ok(Box::new(Stored)),
-    from_record: |record| match record {
-        Record { id: 0, version: 0, settings } if settings.is_empty() => Ok(Box::new(Stored)),
-        _ => Err(Error::StageRecord { id: record.id, version: record.version }),
+    from_record: |record| {
+        let found = record.settings.len() as u64;
+        match (record.id, record.version, found) {
+            (0, 0, 0) => Ok(Box::new(Stored)),
+            (0, 0, _) => Err(Error::RecordLength { stage: "stored", found, expected: 0 }),
+            (0, ..) => Err(Error::RecordVersion { stage: "stored", found: record.version, max: 0 }),
+            _ => Err(Error::RecordStage { stage: "stored", found: record.id, expected: 0 }),
+        }
     },
 };
 
