@@ -33,7 +33,12 @@ pub(crate) unsafe fn stream_bytes(length: *const u64, capacity: u64) -> u64 {
 /// # Safety
 /// `stream` is 4-aligned and holds `bytes`.
 #[inline(always)]
-pub(crate) unsafe fn read_header(stream: *const u8, bytes: u64, chunk_log2: u32, plain_capacity: u64) -> Result<Header, StreamStatus> {
+pub(crate) unsafe fn read_header(
+    stream: *const u8,
+    bytes: u64,
+    chunk_log2: u32,
+    plain_capacity: u64,
+) -> Result<Header, StreamStatus> {
     if bytes == 0 {
         return Ok(Header { plain: 0, chunks: 0 });
     }
@@ -206,5 +211,10 @@ pub unsafe fn lc_scan_entries(
 /// `report` is a [`StreamReport`].
 unsafe fn report_stream_fault(report: *mut u64, status: StreamStatus, index: u32) {
     // SAFETY: the caller vouches for the report.
-    unsafe { atomic_fetch_min_relaxed_64_device(report.add(StreamReport::STREAM_FAULT), StreamReport::pack_stream_fault(status, index)) };
+    unsafe {
+        atomic_fetch_min_relaxed_64_device(
+            report.add(StreamReport::STREAM_FAULT),
+            StreamReport::pack_stream_fault(status, index),
+        )
+    };
 }

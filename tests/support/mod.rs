@@ -2,10 +2,13 @@
 
 #![allow(dead_code)] // every test file uses a part of it
 
+#[cfg(feature = "cuda")]
+pub mod device;
 pub mod generate;
 pub mod vectors;
 
 use std::fmt::Debug;
+use std::io::Write;
 use warpack::stage::{Entry, Options, lc::Settings};
 use warpack::{Backend, Error, Result};
 
@@ -34,7 +37,7 @@ impl Spec {
 }
 
 /// A place where a codec runs: CPU, emulator, device.
-pub trait Executor {
+pub trait Executor: Sync {
     /// The name in messages.
     fn name(&self) -> &str;
 
@@ -56,8 +59,20 @@ pub trait Executor {
 }
 
 /// Every place there is on this machine.
-pub fn executors() -> Vec<Box<dyn Executor>> {
-    vec![Box::new(Cpu)]
+pub fn executors() -> Vec<&'static dyn Executor> {
+    let mut all: Vec<&'static dyn Executor> = vec![&Cpu];
+    #[cfg(feature = "cuda")]
+    match device::Cuda::open() {
+        Some(cuda) => all.push(cuda),
+        None => skip_aloud("no NVIDIA device"),
+    }
+    all
+}
+
+/// Says once per test program what is not tested here, and why; past the test harness, which would keep it to itself.
+fn skip_aloud(why: &str) {
+    static SAID: std::sync::Once = std::sync::Once::new();
+    SAID.call_once(|| writeln!(std::io::stderr(), "SKIPPED: device tests: {why}").unwrap_or_default());
 }
 
 /// The library's CPU backend.

@@ -13,11 +13,7 @@ use crate::{
     lc::{Header, read_entry, read_header, stream_bytes},
 };
 use cuda_std::{
-    atomic::atomic_fetch_min_relaxed_64_device,
-    bits::funnel_shift_right_wrap,
-    global, kernel, thread,
-    vector::U32x4,
-    warp,
+    atomic::atomic_fetch_min_relaxed_64_device, bits::funnel_shift_right_wrap, global, kernel, thread, vector::U32x4, warp,
 };
 use shared_types::lc::{ChunkStatus, NO_FAULT, StreamReport, TILE_BYTES};
 
@@ -102,7 +98,10 @@ pub(super) unsafe fn report_chunk(statuses: *mut u32, report: *mut u64, chunk: u
     unsafe {
         *statuses.add(chunk as usize) = status as u32;
         if status as u32 != ChunkStatus::Ok as u32 {
-            atomic_fetch_min_relaxed_64_device(report.add(StreamReport::CHUNK_FAULT), StreamReport::pack_chunk_fault(chunk, status));
+            atomic_fetch_min_relaxed_64_device(
+                report.add(StreamReport::CHUNK_FAULT),
+                StreamReport::pack_chunk_fault(chunk, status),
+            );
         }
     }
 }
@@ -127,7 +126,8 @@ unsafe fn decode<const W: u32, const C: u32>(
     let unit = thread::block_idx_x() * (TILE_BYTES / 4096) + thread::thread_idx_x() / 32;
     let (chunk, part) = (unit / Shape::<W, C>::WARPS, unit % Shape::<W, C>::WARPS);
     // SAFETY: the caller's promises. The scan has seen this header; it is read again to stay on the device.
-    let header = unsafe { read_header(stream, stream_bytes(length, capacity), C.ilog2(), plain_capacity) }.unwrap_or(Header { plain: 0, chunks: 0 });
+    let header = unsafe { read_header(stream, stream_bytes(length, capacity), C.ilog2(), plain_capacity) }
+        .unwrap_or(Header { plain: 0, chunks: 0 });
     if chunk >= header.plain / C {
         return;
     }
@@ -149,8 +149,13 @@ unsafe fn decode<const W: u32, const C: u32>(
                 Err(status) => (0, status),
             };
             let widths = Widths::of(width);
-            let sound = status as u32 != ChunkStatus::Ok as u32 || bytes == Shape::<W, C>::HEADER + widths.total * (Shape::<W, C>::WORDS / 8);
-            if sound { (coded, widths, status, Shape::<W, C>::HEADER * 8) } else { (coded, Widths::full(0), ChunkStatus::CodedLength, 0) }
+            let sound = status as u32 != ChunkStatus::Ok as u32
+                || bytes == Shape::<W, C>::HEADER + widths.total * (Shape::<W, C>::WORDS / 8);
+            if sound {
+                (coded, widths, status, Shape::<W, C>::HEADER * 8)
+            } else {
+                (coded, Widths::full(0), ChunkStatus::CodedLength, 0)
+            }
         }
     };
     if part == 0 && lane == 0 {

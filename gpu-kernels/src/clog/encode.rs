@@ -62,7 +62,13 @@ struct Piece {
 /// `stream` is 16-aligned and holds the longest stream of that many bytes; `look_back` has a zero word per block,
 /// `report` is a [`StreamReport`] of ones. Nothing else touches the outputs until the launch is over.
 #[inline(always)]
-unsafe fn encode<const W: u32, const C: u32>(plain: *const U32x4, plain_bytes: u32, stream: *mut u8, look_back: *mut u64, report: *mut u64) {
+unsafe fn encode<const W: u32, const C: u32>(
+    plain: *const U32x4,
+    plain_bytes: u32,
+    stream: *mut u8,
+    look_back: *mut u64,
+    report: *mut u64,
+) {
     let s = shared::dynamic::<EncodeShared>();
     let lane = warp::lane_id();
     let warp_index = thread::thread_idx_x() / 32;
@@ -330,7 +336,8 @@ pub(super) unsafe fn finish(stream: *mut u8, end: u64, report: *mut u64) {
         }
         *report.add(StreamReport::BYTES) = bytes;
         let fits = bytes <= u64::from(u32::MAX);
-        *report.add(StreamReport::STREAM_FAULT) = if fits { NO_FAULT } else { StreamReport::pack_stream_fault(StreamStatus::TooLong, 0) };
+        *report.add(StreamReport::STREAM_FAULT) =
+            if fits { NO_FAULT } else { StreamReport::pack_stream_fault(StreamStatus::TooLong, 0) };
     }
 }
 

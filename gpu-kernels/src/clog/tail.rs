@@ -97,7 +97,14 @@ fn or_bits(packed: &SharedArray<u32, PACKED_WORDS>, at: u32, value: u32, bits: u
 /// # Safety
 /// As for the entry points.
 #[inline(always)]
-unsafe fn encode_tail<const W: u32>(plain: *const u8, plain_bytes: u32, chunk_log2: u32, stream: *mut u8, look_back: *const u64, report: *mut u64) {
+unsafe fn encode_tail<const W: u32>(
+    plain: *const u8,
+    plain_bytes: u32,
+    chunk_log2: u32,
+    stream: *mut u8,
+    look_back: *const u64,
+    report: *mut u64,
+) {
     let s = shared::dynamic::<TailShared>();
     let (thread, lane) = (thread::thread_idx_x(), warp::lane_id());
     let warp_index = thread / 32;
@@ -215,7 +222,9 @@ unsafe fn decode_tail<const W: u32>(
 ) {
     let (thread, lane) = (thread::thread_idx_x(), warp::lane_id());
     // SAFETY: the caller's promises.
-    let Ok(header) = (unsafe { read_header(stream, stream_bytes(length, capacity), chunk_log2, plain_capacity) }) else { return };
+    let Ok(header) = (unsafe { read_header(stream, stream_bytes(length, capacity), chunk_log2, plain_capacity) }) else {
+        return;
+    };
     let layout = Layout { len: header.plain & ((1 << chunk_log2) - 1), word: word_size::<W>() };
     if layout.len == 0 {
         return;
@@ -294,7 +303,10 @@ unsafe fn decode_tail<const W: u32>(
     if thread < layout.leftover() {
         let at = layout.leftover() - thread;
         // SAFETY: the bytes behind the last whole word, coded and plain; a damaged chunk is not read.
-        unsafe { *plain.add((layout.len - at) as usize) = if sound { *stream.add((start + u64::from(bytes - at)) as usize) } else { 0 } };
+        unsafe {
+            *plain.add((layout.len - at) as usize) =
+                if sound { *stream.add((start + u64::from(bytes - at)) as usize) } else { 0 }
+        };
     }
     if thread == 0 {
         // SAFETY: a status per chunk.

@@ -12,7 +12,15 @@ use cuda_std::{bits::funnel_shift_right_wrap, global, shared::SharedArray, vecto
 /// # Safety
 /// `target` is 16-aligned; its bytes `to..to + bytes` are writable and nobody else's.
 #[inline(always)]
-pub unsafe fn copy_out<const N: usize>(source: &SharedArray<u32, N>, from: u32, bytes: u32, target: *mut u8, to: u64, member: u32, members: u32) {
+pub unsafe fn copy_out<const N: usize>(
+    source: &SharedArray<u32, N>,
+    from: u32,
+    bytes: u32,
+    target: *mut u8,
+    to: u64,
+    member: u32,
+    members: u32,
+) {
     let lead = (to.wrapping_neg() as u32 & 15).min(bytes);
     let units = (bytes - lead) / 16;
     let rest = bytes - lead - units * 16;
@@ -49,7 +57,14 @@ fn byte<const N: usize>(source: &SharedArray<u32, N>, at: u32) -> u8 {
 /// # Safety
 /// `target` is 16-aligned and has room for `units`.
 #[inline(always)]
-unsafe fn copy_units<const ROTATION: u32, const N: usize>(source: &SharedArray<u32, N>, from: u32, units: u32, target: *mut U32x4, member: u32, members: u32) {
+unsafe fn copy_units<const ROTATION: u32, const N: usize>(
+    source: &SharedArray<u32, N>,
+    from: u32,
+    units: u32,
+    target: *mut U32x4,
+    member: u32,
+    members: u32,
+) {
     let first = (from / 16 * 4) as usize;
     let shift = from % 4 * 8;
     let mut unit = member;
