@@ -2,8 +2,17 @@
 //!
 //! One thread of the emulator runs at a time, so that orders and scopes make no difference.
 
+use super::device::check_global;
+use super::state::{State, with_any};
 use core::sync::atomic::Ordering::SeqCst;
 use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// A change of memory may end a poll.
+fn note(changed: bool) {
+    if changed {
+        with_any(State::progress);
+    }
+}
 
 macro_rules! atomics {
     ($($kind:ident $name:ident: $type:ty, $atomic:ty;)+) => {$(atomics!(@ $kind $name $type, $atomic);)+};
@@ -12,7 +21,8 @@ macro_rules! atomics {
         /// As for the function of the same name in `atomic`.
         #[track_caller]
         pub unsafe fn $name(at: *const $type) -> $type {
-            // SAFETY: the caller promises an aligned word.
+            check_global(at);
+            // SAFETY: the caller promises a word, and it is aligned.
             unsafe { <$atomic>::from_ptr(at.cast_mut()) }.load(SeqCst)
         }
     };
@@ -21,8 +31,10 @@ macro_rules! atomics {
         /// As for the function of the same name in `atomic`.
         #[track_caller]
         pub unsafe fn $name(at: *mut $type, value: $type) {
-            // SAFETY: the caller promises an aligned word.
-            unsafe { <$atomic>::from_ptr(at) }.store(value, SeqCst);
+            check_global(at);
+            // SAFETY: the caller promises a word, and it is aligned.
+            let before = unsafe { <$atomic>::from_ptr(at) }.swap(value, SeqCst);
+            note(before != value);
         }
     };
     (@ add $name:ident $type:ty, $atomic:ty) => { atomics!(@@ fetch_add $name $type, $atomic); };
@@ -36,8 +48,12 @@ macro_rules! atomics {
         /// As for the function of the same name in `atomic`.
         #[track_caller]
         pub unsafe fn $name(at: *mut $type, value: $type) -> $type {
-            // SAFETY: the caller promises an aligned word.
-            unsafe { <$atomic>::from_ptr(at) }.$method(value, SeqCst)
+            check_global(at);
+            // SAFETY: the caller promises a word, and it is aligned.
+            let atomic = unsafe { <$atomic>::from_ptr(at) };
+            let before = atomic.$method(value, SeqCst);
+            note(before != atomic.load(SeqCst));
+            before
         }
     };
     (@ cas $name:ident $type:ty, $atomic:ty) => {
@@ -45,8 +61,11 @@ macro_rules! atomics {
         /// As for the function of the same name in `atomic`.
         #[track_caller]
         pub unsafe fn $name(at: *mut $type, current: $type, new: $type) -> $type {
-            // SAFETY: the caller promises an aligned word.
-            match unsafe { <$atomic>::from_ptr(at) }.compare_exchange(current, new, SeqCst, SeqCst) {
+            check_global(at);
+            // SAFETY: the caller promises a word, and it is aligned.
+            let result = unsafe { <$atomic>::from_ptr(at) }.compare_exchange(current, new, SeqCst, SeqCst);
+            note(result.is_ok() && current != new);
+            match result {
                 Ok(before) | Err(before) => before,
             }
         }

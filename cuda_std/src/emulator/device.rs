@@ -1,259 +1,384 @@
-//! The host side of the device functions.
+//! The host side of the device functions: each tells the emulator what the thread does, waits if it must, and does it.
 
 pub use super::atomics::*;
+
+use super::fault::{Access, Collective, Fault};
+use super::state::{Barrier, State, stop, switch, with, with_any};
+use super::warp::Slot;
+use crate::shared::SharedValue;
 use crate::vector::{U32x2, U32x4};
 use crate::warp::ShuffleMode;
+use core::panic::Location;
 
-/// Device functions have a meaning in a kernel only.
-#[cold]
-fn outside() -> ! {
-    panic!("a device function was called outside of a kernel")
+macro_rules! coordinates {
+    ($($x:ident $y:ident $z:ident: $state:ident => $dim:expr;)+) => {$(
+        pub fn $x() -> u32 {
+            with(|$state| $dim.x)
+        }
+        pub fn $y() -> u32 {
+            with(|$state| $dim.y)
+        }
+        pub fn $z() -> u32 {
+            with(|$state| $dim.z)
+        }
+    )+};
 }
-
-pub fn thread_idx_x() -> u32 {
-    outside()
-}
-
-pub fn thread_idx_y() -> u32 {
-    outside()
-}
-
-pub fn thread_idx_z() -> u32 {
-    outside()
-}
-
-pub fn block_idx_x() -> u32 {
-    outside()
-}
-
-pub fn block_idx_y() -> u32 {
-    outside()
-}
-
-pub fn block_idx_z() -> u32 {
-    outside()
-}
-
-pub fn block_dim_x() -> u32 {
-    outside()
-}
-
-pub fn block_dim_y() -> u32 {
-    outside()
-}
-
-pub fn block_dim_z() -> u32 {
-    outside()
-}
-
-pub fn grid_dim_x() -> u32 {
-    outside()
-}
-
-pub fn grid_dim_y() -> u32 {
-    outside()
-}
-
-pub fn grid_dim_z() -> u32 {
-    outside()
+coordinates! {
+    thread_idx_x thread_idx_y thread_idx_z: state => state.coordinates[state.current];
+    block_idx_x block_idx_y block_idx_z: state => state.block_idx;
+    block_dim_x block_dim_y block_dim_z: state => state.block;
+    grid_dim_x grid_dim_y grid_dim_z: state => state.grid;
 }
 
 pub fn lane_id() -> u32 {
-    outside()
+    with(|state| state.current as u32 % 32)
 }
 
-pub fn activemask() -> u32 {
-    outside()
+/// Waits at a barrier of the block and gives its result.
+fn barrier(barrier: Barrier, predicate: bool, at: &'static Location<'static>) -> u32 {
+    let go_on = with(|state| if state.is_over() { Ok(true) } else { state.arrive_at_barrier(barrier, predicate, at) });
+    wait(go_on);
+    with(|state| state.barrier_result())
 }
 
-pub fn sync_warp(_: u32) {
-    outside()
+/// Lets others run, unless the thread can go on at once.
+#[inline]
+fn wait(go_on: Result<bool, Fault>) {
+    match go_on {
+        Ok(true) => {}
+        Ok(false) => switch(),
+        Err(fault) => stop(fault),
+    }
 }
 
+#[track_caller]
 pub fn sync_threads() {
-    outside()
+    barrier(Barrier::Plain, false, Location::caller());
 }
 
-pub fn sync_threads_count(_: bool) -> u32 {
-    outside()
+#[track_caller]
+pub fn sync_threads_count(predicate: bool) -> u32 {
+    barrier(Barrier::Count, predicate, Location::caller())
 }
 
-pub fn sync_threads_and(_: bool) -> bool {
-    outside()
+#[track_caller]
+pub fn sync_threads_and(predicate: bool) -> bool {
+    barrier(Barrier::And, predicate, Location::caller()) != 0
 }
 
-pub fn sync_threads_or(_: bool) -> bool {
-    outside()
+#[track_caller]
+pub fn sync_threads_or(predicate: bool) -> bool {
+    barrier(Barrier::Or, predicate, Location::caller()) != 0
 }
 
-pub fn device_fence() {
-    outside()
+// One thread runs at a time, so that fences have nothing to do.
+pub fn device_fence() {}
+pub fn block_fence() {}
+
+/// Whoever sleeps may be polling.
+#[track_caller]
+pub fn nanosleep(_nanoseconds: u32) {
+    spin_wait();
 }
 
-pub fn block_fence() {
-    outside()
-}
-
-pub fn nanosleep(_: u32) {
-    outside()
-}
-
+#[track_caller]
 pub fn spin_wait() {
-    outside()
+    let at = Location::caller();
+    let go_on = with(|state| if state.is_over() { Ok(true) } else { state.poll(at).map(|()| false) });
+    wait(go_on);
 }
 
-pub fn shuffle(_: ShuffleMode, _: u32, _: u32, _: u32, _: u32) -> (u32, bool) {
-    outside()
+#[track_caller]
+pub fn activemask() -> u32 {
+    let at = Location::caller();
+    let go_on = with(|state| {
+        if !state.is_over() {
+            state.ask_activemask(at);
+        }
+        Ok(state.is_over())
+    });
+    wait(go_on);
+    with(|state| state.slot().result as u32)
 }
 
-pub fn shuffle_wide(_: ShuffleMode, _: u32, _: u64, _: u32, _: u32) -> (u64, bool) {
-    outside()
+/// Waits for the other lanes at a collective and gives its result.
+#[inline]
+#[track_caller]
+fn collective(collective: Collective, mask: u32, value: u64, lanes: u32, clamp: u32) -> (u64, bool) {
+    let slot = Slot { value, lanes, clamp, at: Location::caller(), result: 0, in_bounds: false };
+    let go_on = with(|state| if state.is_over() { Ok(true) } else { state.arrive(collective, mask, slot) });
+    wait(go_on);
+    with(|state| {
+        let slot = state.slot();
+        (slot.result, slot.in_bounds)
+    })
 }
 
-pub fn vote_ballot(_: u32, _: bool) -> u32 {
-    outside()
+#[track_caller]
+pub fn sync_warp(mask: u32) {
+    collective(Collective::SyncWarp, mask, 0, 0, 0);
 }
 
-pub fn vote_any(_: u32, _: bool) -> bool {
-    outside()
+/// The segments' width is a power of two: others make PTX's operand a different one than CUDA's functions mean.
+#[inline]
+#[track_caller]
+fn check_width(clamp: u32) {
+    // The inverse of how the caller made it.
+    let width = 32_u32.wrapping_sub((clamp as i32 >> 8) as u32);
+    if !width.is_power_of_two() || width > 32 {
+        let at = Location::caller();
+        let fault =
+            with(|state| (!state.is_over()).then(|| Fault::ShuffleWidth { place: state.place(state.current, at), width }));
+        if let Some(fault) = fault {
+            stop(fault);
+        }
+    }
 }
 
-pub fn vote_all(_: u32, _: bool) -> bool {
-    outside()
+#[track_caller]
+pub fn shuffle(mode: ShuffleMode, mask: u32, value: u32, lanes: u32, clamp: u32) -> (u32, bool) {
+    check_width(clamp);
+    let name = match mode {
+        ShuffleMode::Up => Collective::ShuffleUp,
+        ShuffleMode::Down => Collective::ShuffleDown,
+        ShuffleMode::Xor => Collective::ShuffleXor,
+        ShuffleMode::Idx => Collective::ShuffleIdx,
+    };
+    let (bits, in_bounds) = collective(name, mask, u64::from(value), lanes, clamp);
+    (bits as u32, in_bounds)
 }
 
-pub fn match_any_32(_: u32, _: u32) -> u32 {
-    outside()
+#[track_caller]
+pub fn shuffle_wide(mode: ShuffleMode, mask: u32, value: u64, lanes: u32, clamp: u32) -> (u64, bool) {
+    check_width(clamp);
+    let name = match mode {
+        ShuffleMode::Up => Collective::ShuffleUp64,
+        ShuffleMode::Down => Collective::ShuffleDown64,
+        ShuffleMode::Xor => Collective::ShuffleXor64,
+        ShuffleMode::Idx => Collective::ShuffleIdx64,
+    };
+    collective(name, mask, value, lanes, clamp)
 }
 
-pub fn match_any_64(_: u32, _: u64) -> u32 {
-    outside()
+#[track_caller]
+pub fn vote_ballot(mask: u32, predicate: bool) -> u32 {
+    collective(Collective::VoteBallot, mask, u64::from(predicate), 0, 0).0 as u32
 }
 
-pub fn shared_base(_: usize) -> *mut u8 {
-    outside()
+#[track_caller]
+pub fn vote_any(mask: u32, predicate: bool) -> bool {
+    collective(Collective::VoteAny, mask, u64::from(predicate), 0, 0).0 != 0
 }
 
-pub fn check_shared_index(_: usize, _: usize, _: usize) {
-    outside()
+#[track_caller]
+pub fn vote_all(mask: u32, predicate: bool) -> bool {
+    collective(Collective::VoteAll, mask, u64::from(predicate), 0, 0).0 != 0
 }
 
-pub fn reduce_add(_: u32, _: u32) -> u32 {
-    outside()
+#[track_caller]
+pub fn match_any_32(mask: u32, value: u32) -> u32 {
+    collective(Collective::MatchAny32, mask, u64::from(value), 0, 0).0 as u32
 }
 
-pub fn reduce_min(_: u32, _: u32) -> u32 {
-    outside()
+#[track_caller]
+pub fn match_any_64(mask: u32, value: u64) -> u32 {
+    collective(Collective::MatchAny64, mask, value, 0, 0).0 as u32
 }
 
-pub fn reduce_max(_: u32, _: u32) -> u32 {
-    outside()
+macro_rules! reduce {
+    ($($name:ident => $collective:ident;)+) => {$(
+        #[track_caller]
+        pub fn $name(mask: u32, value: u32) -> u32 {
+            collective(Collective::$collective, mask, u64::from(value), 0, 0).0 as u32
+        }
+    )+};
+}
+reduce! {
+    reduce_add => ReduceAdd;
+    reduce_min => ReduceMin;
+    reduce_max => ReduceMax;
+    reduce_and => ReduceAnd;
+    reduce_or => ReduceOr;
+    reduce_xor => ReduceXor;
 }
 
-pub fn reduce_and(_: u32, _: u32) -> u32 {
-    outside()
+#[track_caller]
+pub fn shared_base(bytes: usize) -> *mut u8 {
+    let at = Location::caller();
+    with(|state| state.shared_base(bytes, at)).unwrap_or_else(|fault| stop(fault))
 }
 
-pub fn reduce_or(_: u32, _: u32) -> u32 {
-    outside()
+#[inline]
+#[track_caller]
+pub fn check_shared_index(index: usize, count: usize, len: usize) {
+    if index >= len || count > len - index {
+        let at = Location::caller();
+        stop(with(|state| Fault::SharedIndex { place: state.place(state.current, at), index, count, len }));
+    }
 }
 
-pub fn reduce_xor(_: u32, _: u32) -> u32 {
-    outside()
-}
-
-/// # Safety
-/// As for the device function.
-pub unsafe fn shared_read<T>(_: *const T) -> T {
-    outside()
-}
-
-/// # Safety
-/// As for the device function.
-pub unsafe fn shared_write<T>(_: *mut T, _: T) {
-    outside()
-}
-
-/// # Safety
-/// As for the device function.
-pub unsafe fn shared_read_vec4(_: *const U32x4) -> U32x4 {
-    outside()
-}
-
-/// # Safety
-/// As for the device function.
-pub unsafe fn shared_write_vec4(_: *mut U32x4, _: U32x4) {
-    outside()
-}
-
-/// # Safety
-/// As for the device function.
-pub unsafe fn shared_read_vec2(_: *const U32x2) -> U32x2 {
-    outside()
-}
-
-/// # Safety
-/// As for the device function.
-pub unsafe fn shared_write_vec2(_: *mut U32x2, _: U32x2) {
-    outside()
-}
-
-/// # Safety
-/// As for the device function.
-pub unsafe fn shared_fetch_add(_: *mut u32, _: u32) -> u32 {
-    outside()
-}
-
-/// # Safety
-/// As for the device function.
-pub unsafe fn shared_fetch_or(_: *mut u32, _: u32) -> u32 {
-    outside()
-}
-
-/// # Safety
-/// As for the device function.
-pub unsafe fn shared_fetch_and(_: *mut u32, _: u32) -> u32 {
-    outside()
-}
-
-/// # Safety
-/// As for the device function.
-pub unsafe fn shared_fetch_max(_: *mut u32, _: u32) -> u32 {
-    outside()
-}
-
-/// # Safety
-/// As for the device function.
-pub unsafe fn shared_fetch_min(_: *mut u32, _: u32) -> u32 {
-    outside()
-}
-
-/// # Safety
-/// As for the device function.
-pub unsafe fn load_v4(_: *const U32x4) -> U32x4 {
-    outside()
-}
-
-/// # Safety
-/// As for the device function.
-pub unsafe fn load_streaming_v4(_: *const U32x4) -> U32x4 {
-    outside()
-}
-
-/// # Safety
-/// As for the device function.
-pub unsafe fn load_nc_u32(_: *const u32) -> u32 {
-    outside()
-}
-
-/// # Safety
-/// As for the device function.
-pub unsafe fn store_v4(_: *mut U32x4, _: U32x4) {
-    outside()
+/// Notes and checks an access to a `T` in shared memory. Gives whether it can be made: while the threads are being
+/// unwound, there are no more accesses.
+#[inline]
+#[track_caller]
+fn touch<T>(pointer: *const T, access: Access) -> bool {
+    let at = Location::caller();
+    let checked = with(|state| {
+        if state.is_over() { Ok(false) } else { state.touch_shared(pointer.cast(), size_of::<T>(), access, at).map(|()| true) }
+    });
+    checked.unwrap_or_else(|fault| stop(fault))
 }
 
 /// # Safety
-/// As for the device function.
-pub unsafe fn store_streaming_v4(_: *mut U32x4, _: U32x4) {
-    outside()
+/// `from` points to a `T` inside of an array that a reference of the caller's points to.
+#[inline]
+#[track_caller]
+pub unsafe fn shared_read<T: SharedValue>(from: *const T) -> T {
+    if touch(from, Access::Read) {
+        // SAFETY: the access lies in the shared memory, is aligned, and was written.
+        unsafe { from.read() }
+    } else {
+        // SAFETY: shared values are plain bits.
+        unsafe { core::mem::zeroed() }
+    }
+}
+
+/// # Safety
+/// `to` points to a `T` inside of an array that a reference of the caller's points to.
+#[inline]
+#[track_caller]
+pub unsafe fn shared_write<T: SharedValue>(to: *mut T, value: T) {
+    if touch(to, Access::Write) {
+        // SAFETY: the access lies in the shared memory and is aligned; the emulator's memory always holds some bytes, and
+        // shared values are plain bits without padding.
+        let changes = unsafe {
+            let bytes = |value: *const T| core::slice::from_raw_parts(value.cast::<u8>(), size_of::<T>());
+            let changes = bytes(to) != bytes(&value);
+            to.write(value);
+            changes
+        };
+        if changes {
+            with(State::progress);
+        }
+    }
+}
+
+macro_rules! shared_vectors {
+    ($($read:ident $write:ident $type:ty;)+) => {$(
+        /// # Safety
+        /// As for `shared_read`.
+        #[inline]
+        #[track_caller]
+        pub unsafe fn $read(from: *const $type) -> $type {
+            // SAFETY: handed on to the caller.
+            unsafe { shared_read(from) }
+        }
+
+        /// # Safety
+        /// As for `shared_write`.
+        #[inline]
+        #[track_caller]
+        pub unsafe fn $write(to: *mut $type, value: $type) {
+            // SAFETY: handed on to the caller.
+            unsafe { shared_write(to, value) }
+        }
+    )+};
+}
+shared_vectors! {
+    shared_read_vec4 shared_write_vec4 U32x4;
+    shared_read_vec2 shared_write_vec2 U32x2;
+}
+
+macro_rules! shared_atomics {
+    ($($name:ident => $join:expr;)+) => {$(
+        /// # Safety
+        /// `at` points to a word inside of an array that a reference of the caller's points to.
+        #[inline]
+        #[track_caller]
+        pub unsafe fn $name(at: *mut u32, value: u32) -> u32 {
+            if !touch(at, Access::Atomic) {
+                return 0;
+            }
+            // SAFETY: the access lies in the shared memory, is aligned, and was written; one thread runs at a time.
+            let (before, after) = unsafe {
+                let before = at.read();
+                let after = $join(before, value);
+                at.write(after);
+                (before, after)
+            };
+            if after != before {
+                with(State::progress);
+            }
+            before
+        }
+    )+};
+}
+shared_atomics! {
+    shared_fetch_add => u32::wrapping_add;
+    shared_fetch_or => |before, value| before | value;
+    shared_fetch_and => |before, value| before & value;
+    shared_fetch_max => u32::max;
+    shared_fetch_min => u32::min;
+}
+
+/// Checks the alignment of an access to global memory.
+#[inline]
+#[track_caller]
+pub(super) fn check_global<T>(pointer: *const T) {
+    let (align, excess) = (size_of::<T>(), pointer as usize % size_of::<T>());
+    if excess != 0 {
+        let at = Location::caller();
+        match with_any(|state| state.place(state.current, at)) {
+            Some(place) => stop(Fault::GlobalAlignment { place, align, excess }),
+            None => panic!("access to global memory {excess} bytes behind a multiple of {align}"),
+        }
+    }
+}
+
+/// # Safety
+/// As for the function of the same name in `global`.
+#[inline]
+#[track_caller]
+pub unsafe fn load_v4(from: *const U32x4) -> U32x4 {
+    check_global(from);
+    // SAFETY: the caller promises readable bytes.
+    unsafe { from.read() }
+}
+
+/// # Safety
+/// As for the function of the same name in `global`.
+#[inline]
+#[track_caller]
+pub unsafe fn load_streaming_v4(from: *const U32x4) -> U32x4 {
+    // SAFETY: handed on to the caller.
+    unsafe { load_v4(from) }
+}
+
+/// # Safety
+/// As for the function of the same name in `global`.
+#[inline]
+#[track_caller]
+pub unsafe fn load_nc_u32(from: *const u32) -> u32 {
+    check_global(from);
+    // SAFETY: the caller promises readable bytes.
+    unsafe { from.read() }
+}
+
+/// # Safety
+/// As for the function of the same name in `global`.
+#[inline]
+#[track_caller]
+pub unsafe fn store_v4(to: *mut U32x4, value: U32x4) {
+    check_global(to);
+    // SAFETY: the caller promises writable bytes.
+    unsafe { to.write(value) }
+}
+
+/// # Safety
+/// As for the function of the same name in `global`.
+#[inline]
+#[track_caller]
+pub unsafe fn store_streaming_v4(to: *mut U32x4, value: U32x4) {
+    // SAFETY: handed on to the caller.
+    unsafe { store_v4(to, value) }
 }
