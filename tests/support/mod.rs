@@ -4,6 +4,8 @@
 
 #[cfg(feature = "cuda")]
 pub mod device;
+#[cfg(feature = "cuda")]
+pub mod emulator;
 pub mod generate;
 pub mod vectors;
 
@@ -61,6 +63,8 @@ pub trait Executor: Sync {
 /// Every place there is on this machine.
 pub fn executors() -> Vec<&'static dyn Executor> {
     let mut all: Vec<&'static dyn Executor> = vec![&Cpu];
+    #[cfg(feature = "cuda")]
+    all.push(&emulator::Emulator);
     #[cfg(feature = "cuda")]
     match device::Cuda::open() {
         Some(cuda) => all.push(cuda),

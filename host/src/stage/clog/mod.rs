@@ -55,7 +55,7 @@ use shared_types::lc::{ChunkStatus, WordSize};
 
 pub use super::lc::Settings;
 #[cfg(feature = "cuda")]
-pub use super::lc::cuda::{Decoded, DeviceCodec, REPORT_BYTES, chunk_status};
+pub use super::lc::cuda::{Decoded, DeviceCodec, REPORT_BYTES, chunk_status, stream_status};
 #[cfg(feature = "cuda")]
 pub use cuda::on_device;
 pub use shared_types::clog::Layout;

@@ -321,7 +321,7 @@ pub fn chunk_status(number: u32) -> ChunkStatus {
 }
 
 /// As [`chunk_status`], for the container.
-fn stream_status(number: u32) -> StreamStatus {
+pub fn stream_status(number: u32) -> StreamStatus {
     use StreamStatus::*;
     let all = [Ok, Truncated, ChunkCount, PlainLength, Entries, Entry, StreamLength, Padding];
     all.into_iter().find(|s| *s as u32 == number).unwrap_or(TooLong)
