@@ -1,4 +1,4 @@
-//! Compiles the kernels and refreshes the committed PTX and its stamp; with `--check` compares instead of writing.
+//! Compiles the kernels and refreshes the committed PTX and its stamp, or compares with it (`--check`).
 #![forbid(unsafe_code)]
 
 use cuda_builder::{Toolchain, committed::Committed};
@@ -6,16 +6,18 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
 
-const USAGE: &str = "usage: build-ptx [--check]
+const USAGE: &str = "usage: build-ptx [--check | --toolchain]
 
 Compiles the kernels and writes gpu-kernels/ptx/kernels.ptx and kernels.stamp.
-  --check  writes nothing: fails unless the committed PTX is, byte for byte, what the sources compile to";
+  --check      writes nothing: fails unless the committed PTX is, byte for byte, what the sources compile to
+  --toolchain  compiles nothing: says which compiler would be used, or what is missing";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => refresh(),
         ["--check"] => check(),
+        ["--toolchain"] => toolchain().map(|found| format!("{} at {}", found.version, found.rustc.display())),
         ["--help" | "-h"] => Ok(USAGE.into()),
         _ => Err(USAGE.into()),
     };
@@ -31,9 +33,13 @@ fn main() -> ExitCode {
     }
 }
 
+fn toolchain() -> Result<Toolchain, String> {
+    Toolchain::find().map_err(|error| error.to_string())
+}
+
 fn refresh() -> Result<String, String> {
     let (committed, target_dir) = places();
-    let toolchain = Toolchain::find().map_err(|error| error.to_string())?;
+    let toolchain = toolchain()?;
     let ptx = committed.compile(&toolchain, &target_dir).map_err(|error| error.to_string())?;
     committed.write(&ptx, &toolchain).map_err(|error| error.to_string())?;
     Ok(format!(
@@ -47,7 +53,7 @@ fn refresh() -> Result<String, String> {
 fn check() -> Result<String, String> {
     let (committed, target_dir) = places();
     let expected = committed.current().map_err(|stale| format!("{stale}: run scripts/build-ptx"))?;
-    let toolchain = Toolchain::find().map_err(|error| error.to_string())?;
+    let toolchain = toolchain()?;
     if let Some(version) = committed.toolchain_version().filter(|version| *version != toolchain.version) {
         return Err(format!(
             "the committed PTX was made by {version}, here is {}: their bytes can't be compared",
