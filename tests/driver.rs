@@ -7,8 +7,8 @@ use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
-use warpack::backend::{Backend, BackendChoice, DeviceInfo, devices};
 use warpack::Error;
+use warpack::backend::{Backend, BackendChoice, DeviceInfo, devices};
 
 /// Set in the processes that the tests start.
 const INSIDE: &str = "WARPACK_TEST_DRIVER";
@@ -18,8 +18,17 @@ unsafe extern "C" {
     fn cuInit(flags: u32) -> u32;
     fn cuGetErrorString(code: u32, text: *mut *const c_char) -> u32;
     fn cuLaunchKernel(
-        function: usize, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32, shared_bytes: u32,
-        stream: usize, arguments: usize, extra: usize,
+        function: usize,
+        grid_x: u32,
+        grid_y: u32,
+        grid_z: u32,
+        block_x: u32,
+        block_y: u32,
+        block_z: u32,
+        shared_bytes: u32,
+        stream: usize,
+        arguments: usize,
+        extra: usize,
     ) -> u32;
     fn cuTexRefSetMipmapLevelClamp(texture: usize, min: f32, max: f32) -> u32;
     fn cuStreamSynchronize(stream: usize) -> u32;
@@ -98,8 +107,7 @@ fn a_driver_is_found_and_called() {
         for _ in 0..8 {
             scope.spawn(|| {
                 // SAFETY: our own driver looks at plain numbers only.
-                let launched =
-                    unsafe { cuLaunchKernel(1001, 2002, 3003, 4004, 5005, 6006, 7007, 8008, 9009, 10010, 11011) };
+                let launched = unsafe { cuLaunchKernel(1001, 2002, 3003, 4004, 5005, 6006, 7007, 8008, 9009, 10010, 11011) };
                 assert_eq!(launched, 4321);
                 // SAFETY: as above.
                 assert_eq!(unsafe { cuTexRefSetMipmapLevelClamp(5, 0.25, -8.5) }, 1234);
@@ -123,7 +131,10 @@ fn a_driver_is_found_and_called() {
     assert_eq!(list[1].to_string(), "cuda:1 New, 3.0 GiB, 132 multiprocessors, compute capability 8.0, driver for CUDA 12.4");
     assert_eq!(list[0].unusable.as_deref(), Some("has compute capability 7.0, the kernels need 8.0"));
     let old = Backend::cuda(0).expect_err("too old");
-    assert_eq!(old, Error::Cuda { call: "open", message: "Old (cuda:0): has compute capability 7.0, the kernels need 8.0".into() });
+    assert_eq!(
+        old,
+        Error::Cuda { call: "open", message: "Old (cuda:0): has compute capability 7.0, the kernels need 8.0".into() }
+    );
     assert_eq!(Backend::cuda(2).expect_err("two devices"), Error::NoDevice { index: 2, devices: 2 });
     // The usable one is tried, and needs a function that this driver lacks.
     let lacking = Error::Cuda { call: "cuDevicePrimaryCtxRetain", message: "unknown error 500".into() };

@@ -17,7 +17,7 @@ use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// All kernels, as the build script found or made them.
-static PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));
+pub(super) static PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));
 
 /// Dynamic shared memory that a kernel gets without asking for more, in bytes.
 const SHARED_BYTES_UNASKED: u32 = 48 * 1024;

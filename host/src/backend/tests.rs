@@ -57,6 +57,9 @@ fn devices_and_choices_agree() {
 #[cfg(feature = "cuda")]
 mod cuda {
     use super::super::device::Needs;
+    use super::super::{Backend, BackendChoice, CudaDevice, DeviceBuffer, Event, PinnedBuffer, Stream};
+    use crate::Error;
+    use shared_types::launch::Launch;
 
     const PTX: &str = "//\n// Generated\n//\n\n.version 7.4\n.target sm_80\n.address_size 64\n";
 
@@ -79,5 +82,182 @@ mod cuda {
             needs.unmet((9, 0), (11, 2)).as_deref(),
             Some("its driver supports CUDA 11.2, the kernels need 11.4: install a newer driver")
         );
+    }
+
+    /// The first usable device, or a word that the test is skipped.
+    fn device() -> Option<CudaDevice> {
+        match BackendChoice::Cuda(None).open() {
+            Ok(Backend::Cuda(device)) => Some(device),
+            other => {
+                println!("SKIPPED: no device ({other:?})");
+                None
+            }
+        }
+    }
+
+    fn pattern(len: usize) -> Vec<u8> {
+        (0..len).map(|i| (i * 7 + i / 251) as u8).collect()
+    }
+
+    #[test]
+    fn bytes_go_to_a_device_and_come_back() {
+        let Some(device) = device() else { return };
+        let stream = Stream::new(&device).expect("a stream");
+        for len in [0, 1, 15, 16, 255, 256, 4097, 1 << 20] {
+            let plain = pattern(len);
+            let mut a = DeviceBuffer::new(&device, len).expect("memory");
+            let mut b = DeviceBuffer::new(&device, len).expect("memory");
+            assert_eq!(a.as_slice().address() % 256, 0);
+            stream.copy_to_device(a.as_mut_slice(), &plain).expect("a copy");
+            stream.fill(b.as_mut_slice(), 0xA5).expect("a fill");
+            let part = len / 3..len - len / 4;
+            stream.copy(b.as_mut_slice().slice(part.clone()), a.as_slice().slice(part.clone())).expect("a copy");
+            let mut expected = vec![0xA5; len];
+            expected[part.clone()].copy_from_slice(&plain[part]);
+            let mut back = vec![0; len];
+            stream.copy_to_host(&mut back, b.as_slice()).expect("a copy");
+            assert!(back == expected, "{len} bytes");
+        }
+    }
+
+    #[test]
+    fn a_buffer_grows_and_keeps_its_place_when_it_shrinks() {
+        let Some(device) = device() else { return };
+        let mut buffer = DeviceBuffer::new(&device, 1000).expect("memory");
+        let address = buffer.as_slice().address();
+        buffer.resize(10).expect("no memory needed");
+        assert_eq!((buffer.as_slice().address(), buffer.len()), (address, 10));
+        buffer.resize(1 << 20).expect("memory");
+        assert_eq!(buffer.len(), 1 << 20);
+        let too_large = buffer.resize(usize::MAX / 2).expect_err("no device has that much");
+        assert!(matches!(too_large, Error::Cuda { call: "cuMemAlloc_v2", .. }), "{too_large:?}");
+        assert_eq!(buffer.len(), 1 << 20, "as it was");
+    }
+
+    #[test]
+    fn pinned_memory_starts_with_zeros_and_copies_beside_other_work() {
+        let Some(device) = device() else { return };
+        let stream = Stream::new(&device).expect("a stream");
+        let (mut from, mut to) =
+            (PinnedBuffer::new(&device, 100_000).expect("memory"), PinnedBuffer::new(&device, 100_000).expect("memory"));
+        assert!(from.iter().all(|byte| *byte == 0));
+        from.copy_from_slice(&pattern(100_000));
+        let mut there = DeviceBuffer::new(&device, 100_000).expect("memory");
+        // SAFETY: both stay as they are until the stream is waited for.
+        unsafe {
+            stream.copy_to_device_async(there.as_mut_slice(), &from).expect("a copy");
+            stream.copy_to_host_async(&mut to, there.as_slice()).expect("a copy");
+        }
+        stream.synchronize().expect("no failed work");
+        assert!(stream.is_idle().expect("no failed work"));
+        assert!(*to == *from);
+    }
+
+    #[test]
+    fn streams_wait_for_events_and_events_tell_time() {
+        let Some(device) = device() else { return };
+        let (first, second) = (Stream::new(&device).expect("a stream"), Stream::new(&device).expect("a stream"));
+        let (start, end) = (Event::new(&device).expect("an event"), Event::new(&device).expect("an event"));
+        let mut bytes = DeviceBuffer::new(&device, 64 << 20).expect("memory");
+        first.record(&start).expect("recorded");
+        for value in 0..20 {
+            first.fill(bytes.as_mut_slice(), value).expect("a fill");
+        }
+        first.record(&end).expect("recorded");
+        second.wait(&end).expect("ordered");
+        let mut back = vec![0; 64 << 20];
+        second.copy_to_host(&mut back, bytes.as_slice()).expect("a copy");
+        assert!(back.iter().all(|byte| *byte == 19));
+        assert!(end.milliseconds_since(&start).expect("both reached") > 0.0);
+    }
+
+    #[test]
+    fn a_graph_repeats_what_was_captured() {
+        let Some(device) = device() else { return };
+        let stream = Stream::new(&device).expect("a stream");
+        let (mut a, mut b) =
+            (DeviceBuffer::new(&device, 5000).expect("memory"), DeviceBuffer::new(&device, 5000).expect("memory"));
+        stream.fill(b.as_mut_slice(), 1).expect("a fill");
+        let graph = stream
+            .capture(|| {
+                stream.fill(a.as_mut_slice(), 9)?;
+                stream.copy(b.as_mut_slice(), a.as_slice())
+            })
+            .expect("a graph");
+        let mut back = vec![0; 5000];
+        stream.copy_to_host(&mut back, b.as_slice()).expect("a copy");
+        assert!(back.iter().all(|byte| *byte == 1), "capturing does nothing yet");
+        for _ in 0..3 {
+            stream.fill(b.as_mut_slice(), 2).expect("a fill");
+            // SAFETY: both buffers are alive, and nothing else uses them.
+            unsafe { graph.launch(&stream).expect("launched") };
+            stream.copy_to_host(&mut back, b.as_slice()).expect("a copy");
+            assert!(back.iter().all(|byte| *byte == 9));
+        }
+        // A capture that fails leaves the stream usable.
+        let failed = Error::BufferTooSmall { buffer: "plain", need: 2, have: 1 };
+        assert_eq!(stream.capture(|| Err(failed.clone())).expect_err("what the closure said"), failed);
+        assert!(stream.capture(|| stream.synchronize()).is_err(), "waiting can't be recorded");
+        stream.fill(b.as_mut_slice(), 3).expect("a fill");
+        stream.synchronize().expect("no failed work");
+    }
+
+    #[test]
+    fn handles_of_a_device_share_it_and_leave_the_thread_as_it_was() {
+        let Some(device) = device() else { return };
+        let again = CudaDevice::open(device.index()).expect("open already");
+        assert_eq!(device, again);
+        let (free, total) = device.memory_bytes().expect("an answer");
+        assert!(0 < free && free <= total);
+        // Another library's stream: here the default one, null.
+        // SAFETY: the default stream always exists.
+        let foreign = unsafe { Stream::from_raw(&device, std::ptr::null_mut()) };
+        assert!(foreign.as_raw().is_null());
+        std::thread::scope(|scope| {
+            for value in 0..8 {
+                let device = device.clone();
+                scope.spawn(move || {
+                    let stream = Stream::new(&device).expect("a stream");
+                    let mut bytes = DeviceBuffer::new(&device, 3000).expect("memory");
+                    stream.fill(bytes.as_mut_slice(), value).expect("a fill");
+                    let mut back = vec![0xFF; 3000];
+                    stream.copy_to_host(&mut back, bytes.as_slice()).expect("a copy");
+                    assert!(back.iter().all(|byte| *byte == value));
+                });
+            }
+        });
+        let before = current_context();
+        let guard = device.bind().expect("current");
+        assert!(!current_context().is_null());
+        drop(guard);
+        assert_eq!(current_context(), before);
+    }
+
+    /// What is current in this thread.
+    fn current_context() -> cust::sys::CUcontext {
+        let mut context = std::ptr::null_mut();
+        // SAFETY: `context` is a place for one handle.
+        unsafe { super::super::calls::cuCtxGetCurrent(&mut context).expect("an answer") };
+        context
+    }
+
+    #[test]
+    fn kernels_are_found_by_name_and_refused_by_need() {
+        let Some(device) = device() else { return };
+        let launch = Launch { threads: 256, shared_bytes: 0, min_blocks: 0 };
+        let error = device.kernel("no_such_kernel", launch).expect_err("no such kernel");
+        match &error {
+            Error::Cuda { call: "cuModuleGetFunction", message } => {
+                assert!(message.starts_with("kernel no_such_kernel: "), "{message}")
+            }
+            other => panic!("{other:?}"),
+        }
+        for line in super::super::device::PTX.lines().filter_map(|line| line.strip_prefix(".visible .entry ")) {
+            let name: &'static str = line.split('(').next().expect("a name");
+            let kernel = device.kernel(name, launch).expect("every kernel loads");
+            assert_eq!(kernel.name(), name);
+            let greedy = device.kernel(name, Launch { shared_bytes: 64 << 20, ..launch }).expect_err("no block has 64 MiB");
+            assert!(matches!(greedy, Error::Cuda { call: "cuFuncSetAttribute", .. }), "{greedy:?}");
+        }
     }
 }
