@@ -2,6 +2,8 @@
 
 pub mod archive;
 pub mod backend;
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod digest;
 mod error;
 pub mod stage;

@@ -10,7 +10,7 @@ use std::io::Read;
 /// The first bytes of every archive. A transfer as text changes at least one of them.
 pub(super) const MAGIC: [u8; 7] = *b"\x89WP\r\n\x1a\n";
 /// The version that is written and the only one that is read.
-pub(super) const VERSION: u8 = 1;
+pub const VERSION: u8 = 1;
 
 const FIXED_BYTES: usize = 24;
 const UNIT_BYTES: usize = 16;

@@ -28,7 +28,7 @@ mod writer;
 
 pub use array::{ElementType, Shape};
 pub use cut::Cut;
-pub use header::Header;
+pub use header::{Header, VERSION};
 pub use reader::{Archive, Reader};
 pub use writer::{Summary, Writer};
 

@@ -1,2 +1,7 @@
 //! The `warpack` command.
-fn main() {}
+
+#![forbid(unsafe_code)]
+
+fn main() -> std::process::ExitCode {
+    warpack::cli::run(std::env::args_os())
+}

@@ -1,0 +1,204 @@
+//! `warpack compress`
+
+use super::failure::{Failure, Outcome, print};
+use super::json::Json;
+use super::progress::Progress;
+use super::source::{Source, Watched, inputs, is_standard};
+use super::target::Target;
+use super::units::{parse_bytes, ratio, show_bytes};
+use super::{Machine, codec, for_each};
+use crate::archive::{CompressOptions, DEFAULT_BLOCK_BYTES, ElementType, Shape, Writer};
+use crate::stage::{Entry, Options};
+use crate::{ChunkSize, WordSize};
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+/// The extension of archives.
+pub(super) const EXTENSION: &str = "wpk";
+
+/// Compress files: FILE becomes FILE.wpk, and stays
+///
+/// The output appears whole or not at all, with the permissions and times of the input. Inputs are kept unless --rm is given.
+/// Standard input goes to standard output.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// Files to compress; `-` is standard input [default: -]
+    files: Vec<PathBuf>,
+    /// Write to FILE instead; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write to standard output
+    #[arg(short = 'c', long, conflicts_with = "output")]
+    stdout: bool,
+    /// Replace an output that exists; write to a terminal
+    #[arg(short, long)]
+    force: bool,
+    /// Keep the inputs (the default)
+    #[arg(short, long, conflicts_with = "rm")]
+    keep: bool,
+    /// Remove each input once its output is safely on disk
+    #[arg(long)]
+    rm: bool,
+    /// The codec
+    #[arg(long, value_parser = codec::parse_codec, default_value = "clog")]
+    codec: &'static Entry,
+    /// Bytes of a word: 1, 2, 4 or 8 [default: those of --dtype, or the codec's]
+    #[arg(long, value_name = "BYTES", value_parser = codec::parse_word_size)]
+    word_size: Option<WordSize>,
+    /// Bytes of a chunk: 4096, 8192 or 16384 [default: the codec's]
+    #[arg(long, value_name = "BYTES", value_parser = codec::parse_chunk_size)]
+    chunk_size: Option<ChunkSize>,
+    /// The type of the elements: u8 .. u64, i8 .. i64, f32, f64, bytes
+    #[arg(long, value_name = "TYPE", value_parser = codec::parse_element, default_value = "bytes")]
+    dtype: ElementType,
+    /// The extents of the array, slowest first, for example 8x384x274; blocks then end at rows or slices
+    #[arg(long, value_name = "EXTENTS")]
+    shape: Option<Shape>,
+    /// About how many bytes a block holds; each can be decoded alone
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, default_value = "16MiB")]
+    block_size: u64,
+    #[command(flatten)]
+    machine: Machine,
+    /// Say what became of the inputs, as JSON on standard output
+    #[arg(long)]
+    json: bool,
+    /// Show no progress and no summary
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+const _: () = assert!(DEFAULT_BLOCK_BYTES == 16 << 20, "the help says so");
+
+pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    let files = inputs(&arguments.files)?;
+    let one = files.len() == 1;
+    if !one && (arguments.output.is_some() || arguments.stdout) {
+        // Readers refuse what stands behind an archive's end, so archives can't be strung together.
+        return Err(Failure::usage("several inputs can't go to one output"));
+    }
+    if arguments.block_size == 0 {
+        return Err(Failure::usage("blocks are not empty"));
+    }
+    let outputs: Vec<PathBuf> = files.iter().map(|file| output(arguments, file)).collect();
+    if arguments.json && outputs.iter().any(|output| is_standard(output)) {
+        return Err(Failure::usage("--json needs standard output for itself: name an output with -o"));
+    }
+    let settings = Options { word_size: arguments.word_size, chunk_size: arguments.chunk_size };
+    let stage = codec::stage(arguments.codec, settings, arguments.dtype)?;
+    let options = CompressOptions {
+        element: arguments.dtype,
+        shape: arguments.shape.clone(),
+        block_bytes: arguments.block_size,
+        backend: arguments.machine.open()?,
+        ..CompressOptions::new(stage)
+    };
+    let mut report = Vec::new();
+    let pairs: Vec<(PathBuf, PathBuf)> = files.into_iter().zip(outputs).collect();
+    let outcome = for_each(&pairs, |(input, output)| compress(arguments, &options, input, output, &mut report));
+    if arguments.json {
+        print(&format!("{}\n", Json::List(report)))?;
+    }
+    outcome
+}
+
+fn output(arguments: &Arguments, input: &Path) -> PathBuf {
+    match &arguments.output {
+        Some(output) => output.clone(),
+        None if arguments.stdout || is_standard(input) => "-".into(),
+        None => {
+            let mut name = input.as_os_str().to_owned();
+            name.push(".");
+            name.push(EXTENSION);
+            name.into()
+        }
+    }
+}
+
+fn compress(
+    arguments: &Arguments,
+    options: &CompressOptions,
+    input: &Path,
+    output: &Path,
+    report: &mut Vec<Json>,
+) -> Outcome<()> {
+    let source = Source::open(input)?;
+    if arguments.rm {
+        refuse_removing(&source)?;
+    }
+    let at_source = |failure: Failure| failure.at(&source.name);
+    let expected = options.shape.as_ref().map(|shape| shape.total_bytes(options.element)).transpose()?;
+    if let (Some(shape), Some(input)) = (expected, source.bytes())
+        && shape != input
+        && source.path.is_some()
+    {
+        return Err(at_source(crate::Error::ShapeLength { shape, input }.into()));
+    }
+    let target = Target::create(output, &source, arguments.force)?;
+    let at_target = |failure: Failure| failure.at(output_name(output));
+    let mut progress = Progress::new(&source.name, source.bytes().or(expected), arguments.quiet);
+    let mut writer = Writer::new(target, options).map_err(|error| at_source(error.into()))?;
+    let mut watched = Watched { inner: &source.file, seen: |bytes| progress.add(bytes) };
+    let copied = writer.copy(&mut watched);
+    let (target, summary) = match copied.and_then(|_| writer.finish()) {
+        Ok(done) => done,
+        Err(error) => {
+            let writing = matches!(&error, crate::Error::Io { what, .. } if what.starts_with("write"));
+            return Err(if writing { at_target(error.into()) } else { at_source(error.into()) });
+        }
+    };
+    let is_file = target.commit(&source, true)?;
+    let seconds = progress.elapsed().as_secs_f64();
+    drop(progress);
+    if arguments.rm && is_file {
+        remove(&source)?;
+    }
+    if arguments.json {
+        report.push(Json::Object(vec![
+            ("input", source.name.as_str().into()),
+            ("output", output_name(output).into()),
+            ("codec", arguments.codec.name.into()),
+            ("backend", options.backend.to_string().into()),
+            ("plain_bytes", summary.plain_bytes.into()),
+            ("archive_bytes", summary.archive_bytes.into()),
+            ("ratio", ratio(summary.plain_bytes, summary.archive_bytes).into()),
+            ("blocks", summary.blocks.into()),
+            ("stored_blocks", summary.stored_blocks.into()),
+            ("seconds", seconds.into()),
+        ]));
+    }
+    if !arguments.quiet && io::stderr().is_terminal() {
+        let (plain, archive) = (summary.plain_bytes, summary.archive_bytes);
+        let text = format!(
+            "{}: {} -> {}, {:.3} : 1, {}/s\n",
+            source.name,
+            show_bytes(plain),
+            show_bytes(archive),
+            ratio(plain, archive),
+            show_bytes((plain as f64 / seconds) as u64)
+        );
+        let _ = io::stderr().write_all(text.as_bytes());
+    }
+    Ok(())
+}
+
+/// What messages call an output.
+pub(super) fn output_name(output: &Path) -> &str {
+    if is_standard(output) { "standard output" } else { output.to_str().unwrap_or("the output") }
+}
+
+/// Refuses to remove what is no plain file: a link, a device, standard input.
+pub(super) fn refuse_removing(source: &Source) -> Outcome<()> {
+    let metadata = source.path.as_ref().map(fs::symlink_metadata).transpose();
+    let metadata = metadata.map_err(|error| Failure::io("look at it", error).at(&source.name))?;
+    if metadata.is_some_and(|metadata| metadata.is_file()) {
+        return Ok(());
+    }
+    Err(Failure::usage("--rm removes regular files only").at(&source.name))
+}
+
+/// Removes an input whose output is safe.
+pub(super) fn remove(source: &Source) -> Outcome<()> {
+    let Some(path) = &source.path else { return Ok(()) };
+    fs::remove_file(path).map_err(|error| Failure::io("remove it", error).at(&source.name))
+}

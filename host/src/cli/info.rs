@@ -1,0 +1,106 @@
+//! `warpack info`
+
+use super::failure::{Failure, Outcome, print};
+use super::for_each;
+use super::json::Json;
+use super::source::{Source, inputs};
+use super::units::{ratio, show_bytes};
+use crate::Error;
+use crate::archive::{self, Archive, DecompressOptions, Info};
+use crate::stage;
+use std::path::PathBuf;
+
+/// Show what archives say about themselves, without decoding them
+///
+/// Header and index of a file are enough; a pipe is read to its end.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// Archives to look at; `-` is standard input [default: -]
+    files: Vec<PathBuf>,
+    /// Print a JSON list
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    let files = inputs(&arguments.files)?;
+    let mut report = Vec::new();
+    let outcome = for_each(&files, |file| {
+        let mut source = Source::open(file)?;
+        let info = read(&mut source).map_err(|error| Failure::from(error).at(&source.name))?;
+        if arguments.json {
+            report.push(as_json(&source.name, &info)?);
+            return Ok(());
+        }
+        print(&as_text(&source.name, &info)?)
+    });
+    if arguments.json {
+        print(&format!("{}\n", Json::List(report)))?;
+    }
+    outcome
+}
+
+fn read(source: &mut Source) -> Result<Info, Error> {
+    // Nothing is decoded, so large blocks do no harm.
+    let options = DecompressOptions { max_block_bytes: u64::MAX, ..Default::default() };
+    if source.is_seekable() {
+        return Archive::open(&source.file, &options).map(|archive| archive.info());
+    }
+    archive::info(&source.file, &options)
+}
+
+/// Each stage's name, number, settings, and the settings as its own type shows them.
+fn stages(info: &Info) -> Outcome<Vec<(&'static str, &stage::Record, String)>> {
+    let describe = |record| {
+        let entry = stage::by_id(stage::Record::clone(record).id).ok_or(Error::UnknownStage { id: record.id })?;
+        let stage = (entry.from_record)(record)?;
+        Ok((entry.name, record, format!("{stage:?}")))
+    };
+    info.header.records.iter().map(describe).collect()
+}
+
+fn as_json(name: &str, info: &Info) -> Outcome<Json> {
+    let header = &info.header;
+    let stage = |(name, record, description): (&str, &stage::Record, String)| {
+        let settings: String = record.settings.iter().map(|byte| format!("{byte:02x}")).collect();
+        Json::Object(vec![
+            ("name", name.into()),
+            ("id", u64::from(record.id).into()),
+            ("version", u64::from(record.version).into()),
+            ("settings", settings.into()),
+            ("description", description.into()),
+        ])
+    };
+    Ok(Json::Object(vec![
+        ("file", name.into()),
+        ("format_version", u64::from(archive::VERSION).into()),
+        ("stages", stages(info)?.into_iter().map(stage).collect()),
+        ("dtype", header.element.name().into()),
+        ("shape", header.shape.as_ref().map(|shape| shape.extents().iter().copied().collect::<Json>()).into()),
+        ("cut_axis", header.cut.axis().map(u32::from).into()),
+        ("block_bytes", header.cut.block_bytes().into()),
+        ("blocks", info.blocks.into()),
+        ("plain_bytes", info.plain_bytes.into()),
+        ("archive_bytes", info.archive_bytes.into()),
+        ("ratio", ratio(info.plain_bytes, info.archive_bytes).into()),
+    ]))
+}
+
+fn as_text(name: &str, info: &Info) -> Outcome<String> {
+    let header = &info.header;
+    let stages: Vec<String> = stages(info)?.into_iter().map(|(name, _, text)| format!("{name} ({text})")).collect();
+    let shape = header.shape.as_ref().map_or(String::new(), |shape| format!(", shape {shape}"));
+    let axis = header.cut.axis().map_or(String::new(), |axis| format!(", along axis {axis}"));
+    Ok(format!(
+        "{name}\n  stages   {}\n  elements {}{shape}\n  plain    {} bytes ({})\n  archive  {} bytes ({}), {:.3} : 1\n  blocks   {} of {} bytes{axis}\n",
+        stages.join(", then "),
+        header.element,
+        info.plain_bytes,
+        show_bytes(info.plain_bytes),
+        info.archive_bytes,
+        show_bytes(info.archive_bytes),
+        ratio(info.plain_bytes, info.archive_bytes),
+        info.blocks,
+        header.cut.block_bytes(),
+    ))
+}
