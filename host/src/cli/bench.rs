@@ -92,7 +92,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         for candidate in &candidates {
             for backend in &backends {
                 let measured = measure(candidate.stage.as_ref(), backend, &plain, arguments.repeat)
-                    .map_err(|failure| failure.at(&format!("{name}, {}", describe(candidate))))?;
+                    .map_err(|failure| failure.at(&format!("{name}, {}", candidate.stage.describe())))?;
                 progress.add(plain.len() as u64);
                 let (plain_bytes, backend) = (plain.len() as u64, backend.to_string());
                 rows.push(Row { file: name, plain_bytes, candidate, backend, measured });
@@ -123,7 +123,7 @@ fn candidates(arguments: &Arguments) -> Outcome<Vec<Candidate>> {
         for word in &words {
             for chunk in &chunks {
                 let options = Options { word_size: Some(*word), chunk_size: Some(*chunk) };
-                let stage = (entry.from_options)(&options)?;
+                let stage = (entry.from_options)(&options).map_err(Failure::refused)?;
                 if seen.insert((entry.id, stage.record().settings)) {
                     candidates.push(Candidate { entry, options, stage });
                 }
@@ -199,14 +199,6 @@ impl Times {
 
 fn gb_per_s(plain_bytes: u64, seconds: f64) -> f64 {
     plain_bytes as f64 / seconds / 1e9
-}
-
-fn describe(candidate: &Candidate) -> String {
-    let Candidate { entry, options, stage } = candidate;
-    match (stage.record().settings.is_empty(), options.word_size, options.chunk_size) {
-        (false, Some(word), Some(chunk)) => format!("{}, words of {}, chunks of {}", entry.name, word.bytes(), chunk.bytes()),
-        _ => entry.name.into(),
-    }
 }
 
 fn as_json(rows: &[Row], repeat: u32) -> Json {

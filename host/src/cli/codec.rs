@@ -41,5 +41,5 @@ pub(super) fn stage(entry: &Entry, options: Options, element: ElementType) -> Ou
     }
     // A stage that has no word size refuses ours; then it gets what the user said and nothing else.
     let stage = (entry.from_options)(&guided).or_else(|_| (entry.from_options)(&options));
-    stage.map_err(Failure::from)
+    stage.map_err(Failure::refused)
 }

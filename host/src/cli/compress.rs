@@ -127,7 +127,8 @@ fn compress(
         refuse_removing(&source)?;
     }
     let at_source = |failure: Failure| failure.at(&source.name);
-    let expected = options.shape.as_ref().map(|shape| shape.total_bytes(options.element)).transpose()?;
+    let expected = options.shape.as_ref().map(|shape| shape.total_bytes(options.element));
+    let expected = expected.transpose().map_err(Failure::refused)?;
     if let (Some(shape), Some(input)) = (expected, source.bytes())
         && shape != input
         && source.path.is_some()
@@ -137,7 +138,7 @@ fn compress(
     let target = Target::create(output, &source, arguments.force)?;
     let at_target = |failure: Failure| failure.at(output_name(output));
     let mut progress = Progress::new(&source.name, source.bytes().or(expected), arguments.quiet);
-    let mut writer = Writer::new(target, options).map_err(|error| at_source(error.into()))?;
+    let mut writer = Writer::new(target, options).map_err(Failure::refused)?;
     let mut watched = Watched { inner: &source.file, seen: |bytes| progress.add(bytes) };
     let copied = writer.copy(&mut watched);
     let (target, summary) = match copied.and_then(|_| writer.finish()) {

@@ -163,9 +163,7 @@ impl Reading<'_> {
     fn total_bytes(&self) -> Option<u64> {
         match self {
             Self::All(reader) => reader.header().cut.total_bytes(),
-            Self::Range((start, end), archive) => {
-                Some(end.unwrap_or(archive.info().plain_bytes).saturating_sub(*start))
-            }
+            Self::Range((start, end), archive) => Some(end.unwrap_or(archive.info().plain_bytes).saturating_sub(*start)),
         }
     }
 }

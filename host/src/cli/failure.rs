@@ -32,6 +32,13 @@ impl Failure {
         Self { code: USAGE, lines: vec![message.into()], closed_pipe: false }
     }
 
+    /// What was asked for can't be: `error` says why.
+    pub(super) fn refused(error: Error) -> Self {
+        let failure = Self::from(error);
+        let code = if failure.code == DATA { USAGE } else { failure.code };
+        Self { code, ..failure }
+    }
+
     /// The operating system refused to do `what`.
     pub(super) fn io(what: &str, error: io::Error) -> Self {
         let closed_pipe = error.kind() == io::ErrorKind::BrokenPipe;
@@ -101,12 +108,7 @@ impl From<Error> for Failure {
         let code = match innermost {
             Error::Io { .. } => IO,
             Error::Cuda { .. } | Error::NoDevice { .. } => DEVICE,
-            Error::Setting { .. }
-            | Error::Shape { .. }
-            | Error::StageCount { .. }
-            | Error::TooLong { .. }
-            | Error::BlockLimit { .. }
-            | Error::Range { .. } => USAGE,
+            Error::Range { .. } => USAGE,
             _ => DATA,
         };
         let closed_pipe = matches!(innermost, Error::Io { kind: io::ErrorKind::BrokenPipe, .. });

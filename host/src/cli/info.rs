@@ -7,7 +7,7 @@ use super::source::{Source, inputs};
 use super::units::{ratio, show_bytes};
 use crate::Error;
 use crate::archive::{self, Archive, DecompressOptions, Info};
-use crate::stage;
+use crate::stage::{self, Record};
 use std::path::PathBuf;
 
 /// Show what archives say about themselves, without decoding them
@@ -49,32 +49,29 @@ fn read(source: &mut Source) -> Result<Info, Error> {
     archive::info(&source.file, &options)
 }
 
-/// Each stage's name, number, settings, and the settings as its own type shows them.
-fn stages(info: &Info) -> Outcome<Vec<(&'static str, &stage::Record, String)>> {
-    let describe = |record| {
-        let entry = stage::by_id(stage::Record::clone(record).id).ok_or(Error::UnknownStage { id: record.id })?;
-        let stage = (entry.from_record)(record)?;
-        Ok((entry.name, record, format!("{stage:?}")))
-    };
-    info.header.records.iter().map(describe).collect()
+/// A stage's name, and the stage with its settings in words.
+fn describe(record: &Record) -> Outcome<(&'static str, String)> {
+    let entry = stage::by_id(record.id).ok_or(Error::UnknownStage { id: record.id })?;
+    Ok((entry.name, (entry.from_record)(record)?.describe()))
 }
 
 fn as_json(name: &str, info: &Info) -> Outcome<Json> {
     let header = &info.header;
-    let stage = |(name, record, description): (&str, &stage::Record, String)| {
+    let stage = |record: &Record| {
+        let (name, description) = describe(record)?;
         let settings: String = record.settings.iter().map(|byte| format!("{byte:02x}")).collect();
-        Json::Object(vec![
+        Ok(Json::Object(vec![
             ("name", name.into()),
             ("id", u64::from(record.id).into()),
             ("version", u64::from(record.version).into()),
             ("settings", settings.into()),
             ("description", description.into()),
-        ])
+        ]))
     };
     Ok(Json::Object(vec![
         ("file", name.into()),
         ("format_version", u64::from(archive::VERSION).into()),
-        ("stages", stages(info)?.into_iter().map(stage).collect()),
+        ("stages", Json::List(header.records.iter().map(stage).collect::<Outcome<_>>()?)),
         ("dtype", header.element.name().into()),
         ("shape", header.shape.as_ref().map(|shape| shape.extents().iter().copied().collect::<Json>()).into()),
         ("cut_axis", header.cut.axis().map(u32::from).into()),
@@ -88,7 +85,8 @@ fn as_json(name: &str, info: &Info) -> Outcome<Json> {
 
 fn as_text(name: &str, info: &Info) -> Outcome<String> {
     let header = &info.header;
-    let stages: Vec<String> = stages(info)?.into_iter().map(|(name, _, text)| format!("{name} ({text})")).collect();
+    let stage = |record| describe(record).map(|(_, description)| description);
+    let stages: Vec<String> = header.records.iter().map(stage).collect::<Outcome<_>>()?;
     let shape = header.shape.as_ref().map_or(String::new(), |shape| format!(", shape {shape}"));
     let axis = header.cut.axis().map_or(String::new(), |axis| format!(", along axis {axis}"));
     Ok(format!(

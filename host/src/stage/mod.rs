@@ -16,6 +16,11 @@ pub trait Stage: Debug + Send + Sync {
     /// The settings as an archive stores them; [`Entry::from_record`] takes them back.
     fn record(&self) -> Record;
 
+    /// The stage and its settings in words, for people.
+    fn describe(&self) -> String {
+        self.entry().name.into()
+    }
+
     /// The most plain bytes that one call of [`Coder::encode`] takes.
     fn max_plain_bytes(&self) -> u64;
 

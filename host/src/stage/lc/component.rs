@@ -96,6 +96,11 @@ impl<C: Component> Stage for Family<C> {
         self.settings.write(C::entry())
     }
 
+    fn describe(&self) -> String {
+        let Settings { word, chunk } = self.settings;
+        format!("{}, {}-byte words in chunks of {} bytes", C::entry().name, word.bytes(), chunk.bytes())
+    }
+
     fn max_plain_bytes(&self) -> u64 {
         container::max_plain_bytes(self.settings.chunk)
     }
