@@ -79,7 +79,7 @@ impl CompressOptions {
         }
     }
 
-    fn workers(&self) -> usize {
+    fn worker_count(&self) -> usize {
         workers(self.workers, &self.backend)
     }
 }
@@ -102,7 +102,7 @@ impl Default for DecompressOptions {
 }
 
 impl DecompressOptions {
-    fn workers(&self) -> usize {
+    fn worker_count(&self) -> usize {
         workers(self.workers, &self.backend)
     }
 }

@@ -100,7 +100,7 @@ type Unpackers = Pool<Packed, Result<Plain>>;
 
 fn unpackers(stages: &Arc<[Box<dyn Stage>]>, options: &DecompressOptions) -> Unpackers {
     let (stages, backend) = (stages.clone(), options.backend.clone());
-    Pool::new(options.workers(), move || {
+    Pool::new(options.worker_count(), move || {
         let mut packer = Packer::new(stages.clone(), backend.clone());
         Box::new(move |packed| packer.unpack(packed))
     })

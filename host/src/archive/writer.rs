@@ -74,7 +74,7 @@ impl<W: Write> Writer<W> {
             }
         }
         let (stages, backend): (Arc<_>, _) = (stages.clone(), backend.clone());
-        let pool = Pool::new(options.workers(), move || {
+        let pool = Pool::new(options.worker_count(), move || {
             let mut packer = Packer::new(stages.clone(), backend.clone());
             Box::new(move |plain| packer.pack(plain))
         });

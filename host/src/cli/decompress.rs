@@ -109,8 +109,8 @@ fn decompress(
     }
     // The header is read first, so that what is no archive does not even touch the output.
     let mut reading = match arguments.range {
-        Some(range) => Reading::Range(range, Archive::open(&source.file, options).map_err(at_source)?),
-        None => Reading::All(Reader::new(&source.file, options).map_err(at_source)?),
+        Some(range) => Reading::Range(range, Box::new(Archive::open(&source.file, options).map_err(at_source)?)),
+        None => Reading::All(Box::new(Reader::new(&source.file, options).map_err(at_source)?)),
     };
     let mut target = Target::create(output, &source, arguments.force)?;
     let mut progress = Progress::new(&source.name, reading.total_bytes(), arguments.quiet);
@@ -155,8 +155,8 @@ fn decompress(
 }
 
 enum Reading<'a> {
-    All(Reader<&'a std::fs::File>),
-    Range((u64, Option<u64>), Archive<&'a std::fs::File>),
+    All(Box<Reader<&'a std::fs::File>>),
+    Range((u64, Option<u64>), Box<Archive<&'a std::fs::File>>),
 }
 
 impl Reading<'_> {

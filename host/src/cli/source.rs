@@ -2,7 +2,7 @@
 
 use super::failure::{Failure, Outcome};
 use std::fs::{File, Metadata};
-use std::io::{self, IsTerminal, Read, Seek, SeekFrom};
+use std::io::{self, IsTerminal, Read, Seek};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
@@ -58,12 +58,12 @@ impl Source {
 
     /// The number of bytes, where that is known beforehand.
     pub(super) fn bytes(&self) -> Option<u64> {
-        self.metadata.is_file().then(|| self.metadata.len())
+        self.metadata.is_file().then_some(self.metadata.len())
     }
 
     /// Whether any place of the input can be reached. (Asks the system: there are files that can't be sought in.)
     pub(super) fn is_seekable(&mut self) -> bool {
-        self.metadata.is_file() && self.file.seek(SeekFrom::Current(0)).is_ok()
+        self.metadata.is_file() && self.file.stream_position().is_ok()
     }
 }
 
