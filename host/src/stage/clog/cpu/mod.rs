@@ -1,9 +1,12 @@
 //! CLOG on a CPU.
 
-#![forbid(unsafe_code)]
-
 mod decode;
+mod dispatch;
 mod encode;
+mod even;
+#[cfg(target_arch = "x86_64")]
+mod vbmi;
+mod words;
 
 pub use decode::{check, decode};
 pub use encode::{encode, measure};
