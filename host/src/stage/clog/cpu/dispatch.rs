@@ -4,7 +4,7 @@
 
 use super::super::format::Widths;
 #[cfg(target_arch = "x86_64")]
-use super::vbmi;
+use super::{bmi2, vbmi};
 use super::{even, words};
 use shared_types::clog::Layout;
 use shared_types::lc::WordSize;
@@ -14,9 +14,9 @@ use shared_types::lc::WordSize;
 pub enum Level {
     /// Nothing beyond the target.
     Plain,
-    /// The plain source with 32-byte vectors.
+    /// The plain source with bit extract and deposit: Intel since Alder Lake, AMD since Zen 3.
     #[cfg(target_arch = "x86_64")]
-    Avx2,
+    Bmi2,
     /// 64-byte vectors with byte permutes: Intel since Ice Lake, AMD since Zen 4.
     #[cfg(target_arch = "x86_64")]
     Vbmi,
@@ -27,17 +27,19 @@ impl Level {
     pub fn available() -> &'static [Self] {
         #[cfg(target_arch = "x86_64")]
         {
-            const ALL: [Level; 3] = [Level::Plain, Level::Avx2, Level::Vbmi];
+            const ALL: [Level; 3] = [Level::Plain, Level::Bmi2, Level::Vbmi];
             // The standard library asks the processor once and remembers.
-            let avx2 = is_x86_feature_detected!("avx2")
+            let bmi2 = is_x86_feature_detected!("avx2")
                 && is_x86_feature_detected!("bmi1")
                 && is_x86_feature_detected!("bmi2")
                 && is_x86_feature_detected!("lzcnt");
-            let vbmi = avx2
+            // Zen 1 and 2 extract and deposit bit by bit, slower than the plain source. All that came later have this.
+            let quick = bmi2 && is_x86_feature_detected!("vpclmulqdq");
+            let vbmi = quick
                 && is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512vbmi");
-            &ALL[..1 + usize::from(avx2) + usize::from(vbmi)]
+            &ALL[..1 + usize::from(quick) + usize::from(vbmi)]
         }
         #[cfg(not(target_arch = "x86_64"))]
         &[Self::Plain]
@@ -45,26 +47,6 @@ impl Level {
 
     fn best() -> Self {
         *Self::available().last().unwrap_or(&Self::Plain)
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-mod avx2 {
-    use super::{Widths, even};
-
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
-    pub fn widths<const W: usize>(words: &[u8]) -> Widths {
-        even::widths::<W>(words)
-    }
-
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
-    pub fn pack<const W: usize>(widths: &Widths, words: &[u8], payload: &mut [u8]) {
-        even::pack::<W>(widths, words, payload);
-    }
-
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
-    pub fn unpack<const W: usize>(widths: &Widths, payload: &[u8], words: &mut [u8]) {
-        even::unpack::<W>(widths, payload, words);
     }
 }
 
@@ -84,7 +66,7 @@ macro_rules! dispatch {
             // SAFETY: a level is only ever taken from `Level::available`, which asked the processor for all the features
             // that this function is compiled for; it asks nothing else of its caller.
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => unsafe { avx2::$function::<$w>($($argument),*) },
+            Level::Bmi2 => unsafe { bmi2::$function::<$w>($($argument),*) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Level::Vbmi => unsafe { vbmi::$function::<$w>($($argument),*) },
@@ -106,11 +88,7 @@ macro_rules! by_word {
 
 /// The width of every subchunk.
 pub fn widths(layout: Layout, words: &[u8]) -> Widths {
-    if even::is_even(layout) {
-        dispatch!(layout.word, Level::best(), widths(words))
-    } else {
-        by_word!(layout, widths(words))
-    }
+    if even::is_even(layout) { dispatch!(layout.word, Level::best(), widths(words)) } else { by_word!(layout, widths(words)) }
 }
 
 /// Packs `words` to the front of `payload`, which has room for [`even::SLACK_BYTES`] behind them.
@@ -159,7 +137,8 @@ mod tests {
     #[test]
     fn all_levels_give_the_bytes_of_one_word_at_a_time() {
         for word in WordSize::ALL {
-            for (len, first) in [2048, 4096, 8192, 16_384].into_iter().flat_map(|len| [0, 20, 33, 40].map(|first| (len, first))) {
+            for (len, first) in [2048, 4096, 8192, 16_384].into_iter().flat_map(|len| [0, 20, 33, 40].map(|first| (len, first)))
+            {
                 let layout = Layout { len, word };
                 assert!(even::is_even(layout));
                 let plain = chunk(word, len, first);

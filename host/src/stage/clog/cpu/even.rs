@@ -1,7 +1,7 @@
 //! Chunks whose subchunks are alike and whole groups of 64 bytes: every full chunk. Eight words of `b` bits are `b` bytes, so
 //! each subchunk starts at a byte, and eight plain bytes (a *qword*: one to eight words) can be handled as one number.
 //!
-//! This is the plain source; the dispatcher compiles it for more than one instruction set.
+//! This is the plain source; the dispatcher also compiles it for processors that move the bits of a qword in one instruction.
 
 #![forbid(unsafe_code)]
 
@@ -69,9 +69,15 @@ const fn every_second(lane: usize, bits: usize) -> u64 {
     mask
 }
 
+/// The bits of a qword that its words use.
+#[inline(always)]
+pub fn used_bits<const W: usize>(width: u8) -> u64 {
+    low_mask(width.into()) * (u64::MAX / low_mask(8 * W))
+}
+
 /// Moves the words of a qword together: from `8 * W` bits each to `width`.
 #[inline(always)]
-fn squeeze<const W: usize>(mut qword: u64, width: u8) -> u64 {
+pub fn squeeze<const W: usize>(mut qword: u64, width: u8) -> u64 {
     let (mut lane, mut bits) = (8 * W, width as usize);
     while lane < 64 {
         // Two neighbours become one lane of twice the size and twice the bits.
@@ -84,7 +90,7 @@ fn squeeze<const W: usize>(mut qword: u64, width: u8) -> u64 {
 
 /// Takes back what [`squeeze`] did; what lies above the words of `qword` does not matter.
 #[inline(always)]
-fn spread<const W: usize>(mut qword: u64, width: u8) -> u64 {
+pub fn spread<const W: usize>(mut qword: u64, width: u8) -> u64 {
     let mut lane = 32;
     while lane >= 8 * W {
         let bits = width as usize * lane / (8 * W);
@@ -98,12 +104,18 @@ fn spread<const W: usize>(mut qword: u64, width: u8) -> u64 {
 /// Packs `words` to the front of `payload`, which has room for the slack behind them.
 #[inline(always)]
 pub fn pack<const W: usize>(widths: &Widths, words: &[u8], payload: &mut [u8]) {
+    pack_by::<W>(widths, words, payload, squeeze::<W>);
+}
+
+/// [`pack`] with another [`squeeze`].
+#[inline(always)]
+pub fn pack_by<const W: usize>(widths: &Widths, words: &[u8], payload: &mut [u8], squeeze: impl Fn(u64, u8) -> u64) {
     let mut at = 0;
     for (&width, subchunk) in widths.0.iter().zip(words.chunks_exact(words.len() / SUBCHUNKS as usize)) {
         let bits = qword_bits::<W>(width);
         let (mut open, mut fill) = (0, 0);
         for qword in subchunk.as_chunks().0 {
-            let qword = squeeze::<W>(u64::from_le_bytes(*qword), width);
+            let qword = squeeze(u64::from_le_bytes(*qword), width);
             open |= qword << fill;
             fill += bits;
             if fill >= 64 {
@@ -122,6 +134,12 @@ pub fn pack<const W: usize>(widths: &Widths, words: &[u8], payload: &mut [u8]) {
 /// Takes back what [`pack`] packed.
 #[inline(always)]
 pub fn unpack<const W: usize>(widths: &Widths, payload: &[u8], words: &mut [u8]) {
+    unpack_by::<W>(widths, payload, words, spread::<W>);
+}
+
+/// [`unpack`] with another [`spread`].
+#[inline(always)]
+pub fn unpack_by<const W: usize>(widths: &Widths, payload: &[u8], words: &mut [u8], spread: impl Fn(u64, u8) -> u64) {
     for_each_subchunk::<W>(widths, payload, words, |width, coded, subchunk| {
         let bits = qword_bits::<W>(width);
         for (place, at) in subchunk.as_chunks_mut::<8>().0.iter_mut().zip((0..).step_by(bits.max(1))) {
@@ -129,7 +147,7 @@ pub fn unpack<const W: usize>(widths: &Widths, payload: &[u8], words: &mut [u8])
             let (bytes, shift) = (&coded[at / 8..][..9], at % 8);
             let low = bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
             let qword = low >> shift | u64::from(bytes[8]) << 1 << (63 - shift);
-            *place = spread::<W>(qword, width).to_le_bytes();
+            *place = spread(qword, width).to_le_bytes();
         }
     });
 }

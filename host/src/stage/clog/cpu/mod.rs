@@ -1,5 +1,7 @@
 //! CLOG on a CPU.
 
+#[cfg(target_arch = "x86_64")]
+mod bmi2;
 mod decode;
 mod dispatch;
 mod encode;

@@ -218,8 +218,7 @@ pub fn pack<const W: usize>(widths: &Widths, words: &[u8], payload: &mut [u8]) {
             for (group, at) in groups.iter().zip(places) {
                 let qwords = squeeze::<W>(load(group), width);
                 let lost = _mm512_srlv_epi64(qwords, back);
-                let packed =
-                    _mm512_or_si512(join(qwords), _mm512_maskz_permutexvar_epi8(*is_ninth, ninth, lost));
+                let packed = _mm512_or_si512(join(qwords), _mm512_maskz_permutexvar_epi8(*is_ninth, ninth, lost));
                 payload[at..at + GROUP_BYTES].copy_from_slice(bytemuck::bytes_of(&packed));
             }
         }
@@ -243,10 +242,7 @@ pub fn unpack<const W: usize>(widths: &Widths, payload: &[u8], words: &mut [u8])
             }
         } else {
             let shifts = JOIN[bits].shifts.load();
-            let (back, behind) = (
-                _mm512_sub_epi64(_mm512_set1_epi64(64), shifts),
-                _mm512_add_epi8(bytes, _mm512_set1_epi8(8)),
-            );
+            let (back, behind) = (_mm512_sub_epi64(_mm512_set1_epi64(64), shifts), _mm512_add_epi8(bytes, _mm512_set1_epi8(8)));
             for (i, group) in groups.iter_mut().enumerate() {
                 let packed = bytemuck::pod_read_unaligned(&coded[i * bits..][..GROUP_BYTES]);
                 let low = _mm512_srlv_epi64(_mm512_permutexvar_epi8(bytes, packed), shifts);
