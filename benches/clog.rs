@@ -3,6 +3,8 @@
 //! Throughput is of plain bytes. The data are 64 MiB of half-normal 16-bit noise (sigma 300) and a real array, repeated to the
 //! same length; names read `clog/encode/cpu-1/noise/w2 c16384`.
 
+#![allow(missing_docs)] // criterion's macro makes a function without
+
 #[path = "../tests/support/generate.rs"]
 #[allow(dead_code)] // the tests use the rest
 mod generate;

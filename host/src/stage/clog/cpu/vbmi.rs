@@ -55,7 +55,7 @@ struct Join {
     sources: [(Bytes, u64); 3],
 }
 
-const JOINS: [Join; 65] = {
+static JOIN: [Join; 65] = {
     let mut joins = [Join { shifts: Bytes([0; 64]), sources: [(Bytes([0; 64]), 0); 3] }; 65];
     let mut bits = 1;
     while bits <= 64 {
@@ -81,7 +81,7 @@ const JOINS: [Join; 65] = {
 };
 
 /// For qwords of so many bits: where every byte of eight qwords is in the packed bytes. The one behind is 8 further on.
-const QWORD_BYTES: [Bytes; 65] = {
+static QWORD_BYTE: [Bytes; 65] = {
     let mut table = [Bytes([0; 64]); 65];
     let mut bits = 0;
     while bits <= 64 {
@@ -114,10 +114,7 @@ const fn byte_bits<const W: usize>() -> [Bytes; 65] {
     table
 }
 
-const BYTE_BITS_1: [Bytes; 65] = byte_bits::<1>();
-static BYTE_BITS: [[Bytes; 65]; 4] = [BYTE_BITS_1, byte_bits::<2>(), byte_bits::<4>(), byte_bits::<8>()];
-static JOIN: [Join; 65] = JOINS;
-static QWORD_BYTE: [Bytes; 65] = QWORD_BYTES;
+static BYTE_BITS: [[Bytes; 65]; 4] = [byte_bits::<1>(), byte_bits::<2>(), byte_bits::<4>(), byte_bits::<8>()];
 
 #[inline]
 #[target_feature(enable = "avx512f")]
