@@ -324,3 +324,64 @@ fn for_each_chunk<T: Send>(
         own.into_iter().find_map(|(stored, plain)| work(Stored { index: stored.index + first as u32, ..stored }, plain))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stage::{Coder, Entry, clog};
+    use shared_types::lc::WordSize;
+
+    /// A component that nothing satisfies.
+    #[derive(Clone, Copy, Debug)]
+    struct GivesUp;
+
+    impl Component for GivesUp {
+        fn entry() -> &'static Entry {
+            &clog::ENTRY
+        }
+        fn coder(_: Settings, _: &crate::Backend) -> Result<Box<dyn Coder>> {
+            unreachable!("the test calls the container itself")
+        }
+        fn measure(_: WordSize, _: &[u8], _: usize) -> Option<usize> {
+            None
+        }
+        fn encode(_: WordSize, _: &[u8], _: usize, _: &mut Scratch) -> Option<usize> {
+            None
+        }
+        fn decode(_: WordSize, _: &[u8], _: &mut [u8]) -> Result<()> {
+            unreachable!("all chunks are raw")
+        }
+        fn check(_: WordSize, _: &[u8], _: usize) -> Result<()> {
+            unreachable!("all chunks are raw")
+        }
+    }
+
+    /// As many bytes as the length field takes, but the entries do not fit any more. None of the memory is touched.
+    #[test]
+    fn a_stream_beyond_32_bits_is_refused_before_it_is_made() {
+        let plain = vec![0; u32::MAX as usize];
+        for chunk in ChunkSize::ALL {
+            let settings = Settings { chunk, ..Settings::default() };
+            let mut coded = vec![1, 2, 3];
+            let fault = encode::<GivesUp>(settings, &plain, &mut coded).unwrap_err();
+            let entries = 4 * (1u64 << 32) / u64::from(chunk.bytes());
+            assert_eq!(fault, Error::TooLong { bytes: 8 + entries + (1 << 32), max: MAX_FIELD });
+            assert_eq!(coded, [1, 2, 3]);
+        }
+    }
+
+    #[test]
+    fn raw_chunks_are_stored_as_they_are() {
+        let plain: Vec<u8> = (0..200_003u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
+        let settings = Settings { chunk: ChunkSize::C4096, ..Settings::default() };
+        for threads in [1, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let (mut coded, mut again) = (Vec::new(), vec![0; plain.len()]);
+            pool.install(|| encode::<GivesUp>(settings, &plain, &mut coded)).unwrap();
+            assert_eq!(coded[8 + 4 * 49..][..200_003], plain);
+            assert_eq!(coded.len(), 8 + 4 * 49 + 200_003 + 1);
+            pool.install(|| decode::<GivesUp>(settings, &coded, &mut again)).unwrap();
+            assert_eq!(again, plain);
+        }
+    }
+}

@@ -3,8 +3,14 @@
 #![forbid(unsafe_code)]
 
 use super::super::format::Widths;
-use super::even::{self, used_bits};
+use super::even::{self, low_mask};
 use std::arch::x86_64::{_pdep_u64, _pext_u64};
+
+/// The bits of a qword that its words use.
+#[inline(always)]
+fn used_bits<const W: usize>(width: u8) -> u64 {
+    low_mask(width.into()) * (u64::MAX / low_mask(8 * W))
+}
 
 /// The width of every subchunk.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]

@@ -3,8 +3,11 @@
 #![forbid(unsafe_code)]
 
 use super::super::format::Widths;
-use super::dispatch;
+use super::{dispatch, even};
+use crate::stage::lc::Scratch;
 use shared_types::clog::Layout;
+
+const _: () = assert!(even::SLACK_BYTES <= Scratch::SLACK_BYTES);
 
 /// Bytes of the encoding of `plain`, or `None` if that is not below `limit`.
 pub fn measure(layout: Layout, plain: &[u8], limit: usize) -> Option<usize> {

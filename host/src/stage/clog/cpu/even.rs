@@ -69,15 +69,9 @@ const fn every_second(lane: usize, bits: usize) -> u64 {
     mask
 }
 
-/// The bits of a qword that its words use.
-#[inline(always)]
-pub fn used_bits<const W: usize>(width: u8) -> u64 {
-    low_mask(width.into()) * (u64::MAX / low_mask(8 * W))
-}
-
 /// Moves the words of a qword together: from `8 * W` bits each to `width`.
 #[inline(always)]
-pub fn squeeze<const W: usize>(mut qword: u64, width: u8) -> u64 {
+fn squeeze<const W: usize>(mut qword: u64, width: u8) -> u64 {
     let (mut lane, mut bits) = (8 * W, width as usize);
     while lane < 64 {
         // Two neighbours become one lane of twice the size and twice the bits.
@@ -90,7 +84,7 @@ pub fn squeeze<const W: usize>(mut qword: u64, width: u8) -> u64 {
 
 /// Takes back what [`squeeze`] did; what lies above the words of `qword` does not matter.
 #[inline(always)]
-pub fn spread<const W: usize>(mut qword: u64, width: u8) -> u64 {
+fn spread<const W: usize>(mut qword: u64, width: u8) -> u64 {
     let mut lane = 32;
     while lane >= 8 * W {
         let bits = width as usize * lane / (8 * W);
