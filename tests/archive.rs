@@ -291,17 +291,90 @@ fn blocks_belong_to_their_place_and_archive() {
     assert!(matches!(read_every_way(&dropped).unwrap_err(), Error::InBlock { index: 1, .. }));
 }
 
-/// Puts the right checksum into a header that was changed by hand.
-fn reseal(header: &mut [u8]) {
-    header[12..16].fill(0);
+fn crc32c(parts: &[&[u8]]) -> [u8; 4] {
     let mut crc = u32::MAX;
-    for byte in header.iter() {
-        crc ^= u32::from(*byte);
+    for byte in parts.concat() {
+        crc ^= u32::from(byte);
         for _ in 0..8 {
             crc = crc >> 1 ^ if crc & 1 == 1 { 0x82F6_3B78 } else { 0 };
         }
     }
-    header[12..16].copy_from_slice(&(!crc).to_le_bytes());
+    (!crc).to_le_bytes()
+}
+
+/// Puts the right checksum into a header that was changed by hand.
+fn reseal(header: &mut [u8]) {
+    header[12..16].fill(0);
+    let crc = crc32c(&[header]);
+    header[12..16].copy_from_slice(&crc);
+}
+
+/// Puts the right checksum into a block header, or into the end (without a number).
+fn reseal_part(seal: &[u8], number: Option<u64>, part: &mut [u8]) {
+    part[4..8].fill(0);
+    let number = number.map(u64::to_le_bytes);
+    let crc = crc32c(&[seal, number.as_ref().map_or(&[], |number| &number[..]), part]);
+    part[4..8].copy_from_slice(&crc);
+}
+
+/// Fields that were changed by somebody who knows the checksums: an error, or else the plain bytes that the digests
+/// stand for.
+#[test]
+fn changed_fields_with_right_checksums_never_give_other_bytes() {
+    let mut state = 0x9E37_79B9_7F4A_7C15u64;
+    let mut random = move |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        ((state >> 20) % below as u64) as usize
+    };
+    let (mut refused, mut taken) = (0, 0);
+    for (name, archive) in small_archives() {
+        let plain = decompress(&archive, &defaults()).unwrap();
+        let header_bytes = usize::from(archive[8]) * 16;
+        let count = u64::from_le_bytes(archive[archive.len() - 8..].try_into().unwrap()) as usize;
+        let end = archive.len() - 16 - 8 * count.saturating_sub(1);
+        let mut starts = vec![header_bytes; count.min(1)];
+        starts.extend((1..count).map(|i| u64::from_le_bytes(archive[end + 8 * i..][..8].try_into().unwrap()) as usize));
+        for _ in 0..3000 {
+            let mut damaged = archive.clone();
+            for _ in 0..1 + random(3) {
+                // Mostly small fields and their edges, within the headers and the end.
+                let part = random(count + 2);
+                let at = match part {
+                    0 => random(header_bytes),
+                    1 => end + random(archive.len() - end),
+                    block => starts[block - 2] + random(48),
+                };
+                damaged[at] = [0, 1, 2, 0x7F, 0x80, 0xFF, random(256) as u8, damaged[at].wrapping_add(1)][random(8)];
+            }
+            reseal(&mut damaged[..header_bytes]);
+            let seal = damaged[12..16].to_vec();
+            for (number, start) in starts.iter().enumerate() {
+                let lengths = if damaged[start + 1] & 1 == 0 { usize::from(archive[11]) - 1 } else { 0 };
+                let flags = usize::from(damaged[start + 1]);
+                let digest = if flags & 2 == 0 { 32 } else { 0 };
+                let length = (16 + 8 * (flags >> 2 & 1) + 8 * lengths + digest).next_multiple_of(16);
+                let length = length.min(damaged.len() - start);
+                reseal_part(&seal, Some(number as u64), &mut damaged[*start..start + length]);
+            }
+            reseal_part(&seal, None, &mut damaged[end..]);
+            let options = DecompressOptions { max_block_bytes: 1 << 20, ..defaults() };
+            let mut sought = Vec::new();
+            let seeking = Archive::open(Cursor::new(&damaged), &options)
+                .and_then(|mut archive| archive.copy_range(0..archive.info().plain_bytes, &mut sought));
+            assert!(seeking.is_err() || sought == plain, "{name}, by the index");
+            match decompress(&damaged, &options) {
+                Ok(found) => {
+                    assert!(found == plain, "{name}");
+                    taken += 1;
+                }
+                Err(_) => refused += 1,
+            }
+            let _ = info(&damaged[..], &options);
+        }
+    }
+    assert!(refused > 1000 && taken > 100, "{refused} refused, {taken} taken: both ways are gone");
 }
 
 /// The header of a small archive, changed by `change` and sealed again.
@@ -399,15 +472,7 @@ fn promised_payloads_are_not_believed() {
     let mut block = vec![0; 48];
     block[0] = b'B';
     block[8..16].copy_from_slice(&((1u64 << 62) - 1).to_le_bytes());
-    let covered = [&seal[..], &[0; 8], &block].concat();
-    let mut crc = u32::MAX;
-    for byte in covered {
-        crc ^= u32::from(byte);
-        for _ in 0..8 {
-            crc = crc >> 1 ^ if crc & 1 == 1 { 0x82F6_3B78 } else { 0 };
-        }
-    }
-    block[4..8].copy_from_slice(&(!crc).to_le_bytes());
+    reseal_part(&seal, Some(0), &mut block);
     archive.extend_from_slice(&block);
     archive.extend_from_slice(&[1; 1000]);
     let options = DecompressOptions { max_block_bytes: u64::MAX, ..defaults() };

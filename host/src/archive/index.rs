@@ -142,6 +142,9 @@ impl Index {
         let start = end_bytes(blocks).filter(|end| *end <= room).map(|end| archive_bytes - end);
         let start = start.ok_or(Error::BlockCount { found: room / ENTRY_BYTES, expected: blocks })?;
 
+        if blocks == 0 && start != header_bytes {
+            return Err(Error::Index { index: 0, found: start });
+        }
         let mut at = seek(&mut input, start)?;
         let mut kind = [0];
         at.exact("end", &mut kind)?;

@@ -271,6 +271,8 @@ impl<R: Read + Seek> Archive<R> {
     /// The header of block `number`, and the input at its payload.
     fn block_header(&mut self, number: u64) -> Result<(BlockHeader, Input<&mut R>)> {
         let offset = self.index.offset(&mut self.input, number)?;
+        let last = number + 1 == self.index.blocks;
+        let next = if last { self.index.start } else { self.index.offset(&mut self.input, number + 1)? };
         let place = Place { archive: self.archive, number };
         let mut input = seek(&mut self.input, offset)?;
         let mut kind = [0];
@@ -279,13 +281,14 @@ impl<R: Read + Seek> Archive<R> {
             return Err(Error::Index { index: number, found: offset });
         }
         let header = BlockHeader::read(&mut input, &self.header, &self.stages, place).map_err(in_block(number))?;
-        if header.short && number + 1 < self.index.blocks {
+        if header.short && !last {
             return Err(Error::ShortBlock { found: header.plain_bytes, max: 0 });
         }
-        if header.payload_bytes > self.index.start.saturating_sub(input.offset()) {
-            let have = self.index.start.saturating_sub(input.offset());
-            let error = Error::Truncated { field: "payload", offset: input.offset(), need: header.payload_bytes, have };
-            return Err(in_block(number)(error));
+        // No gaps and no overlaps, as in one pass; and the payload's bytes are there.
+        let end = input.offset().saturating_add(header.payload_bytes);
+        let next_start = if last { Some(end) } else { end.checked_next_multiple_of(ALIGN_BYTES) };
+        if next_start != Some(next) {
+            return Err(Error::Index { index: number + 1, found: next });
         }
         Ok((header, input))
     }
