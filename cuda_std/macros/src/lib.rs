@@ -42,7 +42,7 @@ fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream, Erro
         let expression = TokenTree::from(Group::new(Delimiter::Parenthesis, expression));
         let symbol = format!("__launch_{name}");
         let value = || {
-            let fields = parse("let launch =")
+            let fields = parse("let launch = &")
                 .into_iter()
                 .chain([expression.clone()])
                 .chain(parse("; [launch.threads, launch.min_blocks]"))

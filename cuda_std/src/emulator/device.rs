@@ -1,4 +1,6 @@
 //! The host side of the device functions: each tells the emulator what the thread does, waits if it must, and does it.
+//!
+//! What waits is inlined: a processor predicts the return from a function badly when the stack was switched since its call.
 
 pub use super::atomics::*;
 
@@ -35,6 +37,7 @@ pub fn lane_id() -> u32 {
 }
 
 /// Waits at a barrier of the block and gives its result.
+#[inline(always)]
 fn barrier(barrier: Barrier, predicate: bool, at: &'static Location<'static>) -> u32 {
     let go_on = with(|state| if state.is_over() { Ok(true) } else { state.arrive_at_barrier(barrier, predicate, at) });
     wait(go_on);
@@ -42,7 +45,7 @@ fn barrier(barrier: Barrier, predicate: bool, at: &'static Location<'static>) ->
 }
 
 /// Lets others run, unless the thread can go on at once.
-#[inline]
+#[inline(always)]
 fn wait(go_on: Result<bool, Fault>) {
     match go_on {
         Ok(true) => {}
@@ -51,21 +54,25 @@ fn wait(go_on: Result<bool, Fault>) {
     }
 }
 
+#[inline(always)]
 #[track_caller]
 pub fn sync_threads() {
     barrier(Barrier::Plain, false, Location::caller());
 }
 
+#[inline(always)]
 #[track_caller]
 pub fn sync_threads_count(predicate: bool) -> u32 {
     barrier(Barrier::Count, predicate, Location::caller())
 }
 
+#[inline(always)]
 #[track_caller]
 pub fn sync_threads_and(predicate: bool) -> bool {
     barrier(Barrier::And, predicate, Location::caller()) != 0
 }
 
+#[inline(always)]
 #[track_caller]
 pub fn sync_threads_or(predicate: bool) -> bool {
     barrier(Barrier::Or, predicate, Location::caller()) != 0
@@ -76,11 +83,13 @@ pub fn device_fence() {}
 pub fn block_fence() {}
 
 /// Whoever sleeps may be polling.
+#[inline(always)]
 #[track_caller]
 pub fn nanosleep(_nanoseconds: u32) {
     spin_wait();
 }
 
+#[inline(always)]
 #[track_caller]
 pub fn spin_wait() {
     let at = Location::caller();
@@ -88,6 +97,7 @@ pub fn spin_wait() {
     wait(go_on);
 }
 
+#[inline(always)]
 #[track_caller]
 pub fn activemask() -> u32 {
     let at = Location::caller();
@@ -102,7 +112,7 @@ pub fn activemask() -> u32 {
 }
 
 /// Waits for the other lanes at a collective and gives its result.
-#[inline]
+#[inline(always)]
 #[track_caller]
 fn collective(collective: Collective, mask: u32, value: u64, lanes: u32, clamp: u32) -> (u64, bool) {
     let slot = Slot { value, lanes, clamp, at: Location::caller(), result: 0, in_bounds: false };
@@ -114,6 +124,7 @@ fn collective(collective: Collective, mask: u32, value: u64, lanes: u32, clamp: 
     })
 }
 
+#[inline(always)]
 #[track_caller]
 pub fn sync_warp(mask: u32) {
     collective(Collective::SyncWarp, mask, 0, 0, 0);
@@ -135,6 +146,7 @@ fn check_width(clamp: u32) {
     }
 }
 
+#[inline(always)]
 #[track_caller]
 pub fn shuffle(mode: ShuffleMode, mask: u32, value: u32, lanes: u32, clamp: u32) -> (u32, bool) {
     check_width(clamp);
@@ -148,6 +160,7 @@ pub fn shuffle(mode: ShuffleMode, mask: u32, value: u32, lanes: u32, clamp: u32)
     (bits as u32, in_bounds)
 }
 
+#[inline(always)]
 #[track_caller]
 pub fn shuffle_wide(mode: ShuffleMode, mask: u32, value: u64, lanes: u32, clamp: u32) -> (u64, bool) {
     check_width(clamp);
@@ -160,26 +173,31 @@ pub fn shuffle_wide(mode: ShuffleMode, mask: u32, value: u64, lanes: u32, clamp:
     collective(name, mask, value, lanes, clamp)
 }
 
+#[inline(always)]
 #[track_caller]
 pub fn vote_ballot(mask: u32, predicate: bool) -> u32 {
     collective(Collective::VoteBallot, mask, u64::from(predicate), 0, 0).0 as u32
 }
 
+#[inline(always)]
 #[track_caller]
 pub fn vote_any(mask: u32, predicate: bool) -> bool {
     collective(Collective::VoteAny, mask, u64::from(predicate), 0, 0).0 != 0
 }
 
+#[inline(always)]
 #[track_caller]
 pub fn vote_all(mask: u32, predicate: bool) -> bool {
     collective(Collective::VoteAll, mask, u64::from(predicate), 0, 0).0 != 0
 }
 
+#[inline(always)]
 #[track_caller]
 pub fn match_any_32(mask: u32, value: u32) -> u32 {
     collective(Collective::MatchAny32, mask, u64::from(value), 0, 0).0 as u32
 }
 
+#[inline(always)]
 #[track_caller]
 pub fn match_any_64(mask: u32, value: u64) -> u32 {
     collective(Collective::MatchAny64, mask, value, 0, 0).0 as u32
@@ -187,6 +205,7 @@ pub fn match_any_64(mask: u32, value: u64) -> u32 {
 
 macro_rules! reduce {
     ($($name:ident => $collective:ident;)+) => {$(
+        #[inline(always)]
         #[track_caller]
         pub fn $name(mask: u32, value: u32) -> u32 {
             collective(Collective::$collective, mask, u64::from(value), 0, 0).0 as u32

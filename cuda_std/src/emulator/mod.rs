@@ -51,6 +51,7 @@ pub(crate) mod device;
 mod fault;
 mod scheduler;
 mod shadow;
+mod stack;
 mod state;
 mod warp;
 

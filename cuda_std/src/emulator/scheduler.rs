@@ -4,22 +4,19 @@
 //! outlive the launch: the host thread keeps them for its next one.
 
 use super::fault::Fault;
+use super::stack::StaggeredStack;
 use super::state::{Resume, Running, State, stop, with};
 use super::{Dim3, Order};
 use core::panic::AssertUnwindSafe;
-use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 use std::panic::catch_unwind;
 
-/// Bytes of a thread's stack. Only what is touched takes memory; a panic with a backtrace needs most.
-const STACK_BYTES: usize = 256 << 10;
-
-type Thread = Coroutine<Resume, (), (), DefaultStack>;
+type Thread = Coroutine<Resume, (), (), StaggeredStack>;
 
 /// What a host thread keeps between launches.
 pub(super) struct Workshop {
     state: State,
-    stacks: Vec<DefaultStack>,
+    stacks: Vec<StaggeredStack>,
 }
 
 impl Workshop {
@@ -31,9 +28,9 @@ impl Workshop {
     pub fn launch(&mut self, grid: Dim3, block: Dim3, shared_bytes: u32, order: Order, kernel: &dyn Fn()) -> Result<(), Fault> {
         let threads = block.count() as usize;
         while self.stacks.len() < threads {
-            match DefaultStack::new(STACK_BYTES) {
-                Ok(stack) => self.stacks.push(stack),
-                Err(_) => return Err(Fault::HostMemory { threads: threads as u32 }),
+            match StaggeredStack::new(self.stacks.len()) {
+                Some(stack) => self.stacks.push(stack),
+                None => return Err(Fault::HostMemory { threads: threads as u32 }),
             }
         }
         self.state.begin_launch(grid, block, shared_bytes);
@@ -70,7 +67,7 @@ impl Workshop {
 ///
 /// # Safety
 /// It is done before `kernel` ends.
-unsafe fn spawn(thread: usize, stack: DefaultStack, kernel: &dyn Fn()) -> Thread {
+unsafe fn spawn(thread: usize, stack: StaggeredStack, kernel: &dyn Fn()) -> Thread {
     let body = move |yielder: &corosensei::Yielder<Resume, ()>, mut resume: Resume| {
         with(|state| state.yielders[thread] = yielder);
         while resume {
@@ -141,7 +138,9 @@ fn run_block(
                 let CoroutineResult::Yield(()) = threads[thread].resume(true) else {
                     unreachable!("a coroutine returns only where it is told to")
                 };
-                if let Some(fault) = running.with(|state| state.fault.take()) {
+                // Not simply `take`, which writes a whole fault each time.
+                let fault = running.with(|state| if state.fault.is_some() { state.fault.take() } else { None });
+                if let Some(fault) = fault {
                     return Err(fault);
                 }
             }

@@ -86,7 +86,7 @@ fn outside() -> ! {
 }
 
 /// Lets the scheduler run others until it resumes this thread.
-#[inline]
+#[inline(always)]
 pub(super) fn switch() {
     let yielder = with(|state| state.yielders[state.current]);
     // SAFETY: the coroutine of the current thread has put it there, and the current thread is the one that runs this.
