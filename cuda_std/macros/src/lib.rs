@@ -14,6 +14,37 @@ use proc_macro::{Delimiter, Group, Ident, Spacing, Span, TokenStream, TokenTree}
 /// `cuda_builder` makes `.reqntid` and `.minnctapersm`; on the host a constant of that name.
 ///
 /// A kernel has no generic parameters and returns nothing.
+///
+/// ```compile_fail
+/// # use cuda_std_macros::kernel;
+/// #[kernel]
+/// unsafe fn answers() -> u32 { 42 }
+/// ```
+/// ```compile_fail
+/// # use cuda_std_macros::kernel;
+/// #[kernel]
+/// unsafe fn generic<T>(value: T) {}
+/// ```
+/// ```compile_fail
+/// # use cuda_std_macros::kernel;
+/// #[kernel(threads = 256)]
+/// unsafe fn shaped() {}
+/// ```
+/// ```compile_fail
+/// # use cuda_std_macros::kernel;
+/// #[kernel]
+/// extern "C" fn foreign() {}
+/// ```
+/// ```compile_fail
+/// # use cuda_std_macros::kernel;
+/// #[kernel]
+/// struct NoFunction;
+/// ```
+/// ```
+/// # use cuda_std_macros::kernel;
+/// #[kernel]
+/// pub(crate) unsafe fn fine(from: *const u32, len: usize) {}
+/// ```
 #[proc_macro_attribute]
 pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
     match expand(arguments, item) {

@@ -345,3 +345,140 @@ impl Crowd {
         self.lanes = remembered | 1 << now.lane;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::ops::Range;
+    use quickcheck::{Arbitrary, Gen, QuickCheck, TestResult};
+
+    /// Three warps, the last one partial.
+    const THREADS: usize = 68;
+    const LANES_OF: [u32; 3] = [u32::MAX, u32::MAX, 0xF];
+    const BYTES: usize = 8;
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Touch { thread: usize, offset: usize, len: usize, access: Access },
+        SyncWarp { warp: usize, mask: u32 },
+        SyncThreads,
+        NextBlock,
+    }
+
+    impl Arbitrary for Step {
+        fn arbitrary(g: &mut Gen) -> Self {
+            // Few threads and few bytes, so that they meet often.
+            let threads = [0, 0, 1, 1, 2, 2, 3, 32, 33, 64];
+            match u8::arbitrary(g) % 16 {
+                0 => Self::SyncThreads,
+                1 if u8::arbitrary(g) % 8 == 0 => Self::NextBlock,
+                1..=5 => {
+                    let warp = *g.choose(&[0, 0, 1, 2]).unwrap();
+                    let some = u32::arbitrary(g) & 0xF;
+                    Self::SyncWarp { warp, mask: *g.choose(&[LANES_OF[warp], some, 0b11, 0b110, 0b101]).unwrap() }
+                }
+                _ => {
+                    let len = *g.choose(&[1, 2, 4, 4, 4, 8]).unwrap();
+                    let access = *g.choose(&[Access::Read, Access::Read, Access::Write, Access::Atomic]).unwrap();
+                    let offset = usize::arbitrary(g) % (BYTES / len) * len;
+                    Self::Touch { thread: *g.choose(&threads).unwrap(), offset, len, access }
+                }
+            }
+        }
+    }
+
+    /// The plain model: every access of the block to every byte, and a vector clock for every thread.
+    struct Model {
+        clocks: Vec<[usize; THREADS]>,
+        history: Vec<Vec<(usize, usize, Access)>>,
+    }
+
+    impl Model {
+        fn new() -> Self {
+            let clocks = (0..THREADS).map(|own| core::array::from_fn(|thread| usize::from(thread == own))).collect();
+            Self { clocks, history: vec![Vec::new(); BYTES] }
+        }
+
+        fn sync(&mut self, threads: &[usize]) {
+            let joined: [usize; THREADS] =
+                core::array::from_fn(|i| threads.iter().map(|&thread| self.clocks[thread][i]).max().unwrap_or(0));
+            for &thread in threads {
+                self.clocks[thread] = joined;
+                self.clocks[thread][thread] += 1;
+            }
+        }
+
+        /// Whether an access by `thread` comes in no order with an earlier one that it conflicts with.
+        fn races(&self, thread: usize, access: Access, (other, time, its_access): (usize, usize, Access)) -> bool {
+            let conflicts = access != its_access || access == Access::Write;
+            conflicts && other != thread && time > self.clocks[thread][other]
+        }
+
+        /// Whether `verdict` is a right one about this access.
+        fn touch(&mut self, thread: usize, touched: Range<usize>, access: Access, verdict: Result<(), Problem>) -> bool {
+            let is_written = |byte: usize| self.history[byte].iter().any(|&(_, _, access)| access == Access::Write);
+            let is_fine = |byte: usize| {
+                (access == Access::Write || is_written(byte))
+                    && self.history[byte].iter().all(|&earlier| !self.races(thread, access, earlier))
+            };
+            match verdict {
+                Err(Problem::Unwritten { offset }) => touched.contains(&offset) && !is_written(offset),
+                Err(Problem::Race { offset, other, its_access }) => {
+                    // A cell of a word names the word, whose bytes have the same history.
+                    self.history[offset]
+                        .iter()
+                        .any(|&earlier| (earlier.0, earlier.2) == (other, its_access) && self.races(thread, access, earlier))
+                }
+                Ok(()) => {
+                    let is_right = touched.clone().all(is_fine);
+                    for history in &mut self.history[touched] {
+                        history.push((thread, self.clocks[thread][thread], access));
+                    }
+                    is_right
+                }
+            }
+        }
+    }
+
+    /// More runs than usual: they are short, and few of them come to the rarer turns.
+    #[test]
+    fn accesses_are_judged_as_by_vector_clocks() {
+        QuickCheck::new().tests(20_000).quickcheck(agrees_with_vector_clocks as fn(bool, Vec<Step>) -> TestResult);
+    }
+
+    fn agrees_with_vector_clocks(is_written: bool, steps: Vec<Step>) -> TestResult {
+        let mut shadow = Shadow::default();
+        shadow.begin_launch(BYTES, 3);
+        shadow.begin_block();
+        let mut model = Model::new();
+        // Otherwise most runs end with the read of an unwritten byte.
+        let write = Step::Touch { thread: 1, offset: 0, len: BYTES, access: Access::Write };
+        let start = if is_written { vec![write, Step::SyncThreads] } else { Vec::new() };
+        for step in start.into_iter().chain(steps) {
+            match step {
+                Step::SyncThreads => {
+                    shadow.sync_threads();
+                    model.sync(&(0..THREADS).collect::<Vec<_>>());
+                }
+                Step::SyncWarp { warp, mask } => {
+                    shadow.sync_warp(warp, mask, LANES_OF[warp]);
+                    model.sync(&bits(mask).map(|lane| warp * 32 + lane).collect::<Vec<_>>());
+                }
+                Step::NextBlock => {
+                    shadow.begin_block();
+                    model = Model::new();
+                }
+                Step::Touch { thread, offset, len, access } => {
+                    let verdict = shadow.touch(thread, offset, len, access);
+                    if !model.touch(thread, offset..offset + len, access, verdict) {
+                        return TestResult::error(format!("{step:?} gave {verdict:?}"));
+                    }
+                    if verdict.is_err() {
+                        break; // as the launch would
+                    }
+                }
+            }
+        }
+        TestResult::passed()
+    }
+}
