@@ -115,32 +115,37 @@ struct Function {
     calls: Vec<String>,
 }
 
-/// The functions with a body. (LLVM puts the braces of bodies at the beginning of lines, and indents all others.)
+/// The functions with a body.
 fn functions(ptx: &str) -> Vec<Function> {
     let mut functions: Vec<Function> = Vec::new();
     let mut declared = None;
-    let mut inside = false;
+    // Braces open: vectors and callers' blocks have them too, and inline assembly wherever it likes.
+    let mut depth = 0;
     for line in ptx.lines() {
-        let code = line.split("//").next().unwrap_or_default().trim_end();
-        if let Some(name) = entry_of(line) {
-            declared = Some((name, true));
-        } else if let Some(name) = func_of(line) {
-            declared = Some((name, false));
-        }
-        match (code, declared, functions.last_mut()) {
-            ("{", Some((name, entry)), _) => {
-                functions.push(Function { name: name.into(), entry, traps: false, calls: Vec::new() });
-                (declared, inside) = (None, true);
+        let code = line.split("//").next().unwrap_or_default().trim();
+        if depth == 0 {
+            if let Some(name) = entry_of(line) {
+                declared = Some((name, true));
+            } else if let Some(name) = func_of(line) {
+                declared = Some((name, false));
+            } else if code == ";" {
+                declared = None;
             }
-            ("}", ..) => inside = false,
-            (";", ..) => declared = None,
-            (code, _, Some(function)) if inside => {
+        }
+        let before = depth;
+        depth += code.matches('{').count();
+        depth = depth.saturating_sub(code.matches('}').count());
+        match (before, declared, functions.last_mut()) {
+            (0, Some((name, entry)), _) if depth > 0 => {
+                functions.push(Function { name: name.into(), entry, traps: false, calls: Vec::new() });
+                declared = None;
+            }
+            (1.., _, Some(function)) => {
                 let mut words = code.split(|c: char| !is_of_name(c) && c != '.').filter(|word| !word.is_empty());
                 function.traps |= words.clone().any(|word| word == "trap");
                 if words.any(|word| word.starts_with("call")) {
-                    function
-                        .calls
-                        .extend(code.split(|c: char| !is_of_name(c)).filter(|word| !word.is_empty()).map(str::to_owned));
+                    let names = code.split(|c: char| !is_of_name(c)).filter(|word| !word.is_empty());
+                    function.calls.extend(names.map(str::to_owned));
                 }
             }
             _ => {}
@@ -282,6 +287,12 @@ mod tests {
         assert_eq!(kernels(PTX), ["scale", "fill"]);
         assert_eq!(kernels_that_trap(PTX), ["scale"], "through the function that it calls; a comment is no trap");
         assert!(kernels_that_trap(&PTX.replace("trap; exit;", "ret;")).is_empty());
+    }
+
+    #[test]
+    fn braces_of_inline_assembly_end_no_function() {
+        let ptx = PTX.replace("\tret; // no trap\n", "{\n.reg .b32 t;\n}\n\ttrap;\n");
+        assert_eq!(kernels_that_trap(&ptx), ["scale", "fill"]);
     }
 
     #[test]

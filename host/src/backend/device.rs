@@ -10,6 +10,7 @@ use cust::error::CudaError;
 use cust::sys::{self, CUcontext, CUdevice, CUfunction, CUmodule};
 use shared_types::launch::Launch;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ffi::{CString, c_void};
 use std::fmt;
 use std::marker::PhantomData;
@@ -41,15 +42,12 @@ unsafe impl Send for Inner {}
 // SAFETY: as above.
 unsafe impl Sync for Inner {}
 
-/// The module, loaded when the first kernel is asked for, and the handles found in it so far.
-#[derive(Default)]
-struct Kernels {
-    module: Option<CUmodule>,
-    by_name: HashMap<&'static str, Found>,
-}
+/// The kernels loaded so far, each as a module of its own: the driver compiles PTX when it is loaded, and most programs use few.
+type Kernels = HashMap<&'static str, Loaded>;
 
 #[derive(Clone, Copy)]
-struct Found {
+struct Loaded {
+    module: CUmodule,
     function: CUfunction,
     /// The most dynamic shared memory that it was allowed so far, in bytes.
     shared_bytes: u32,
@@ -118,8 +116,8 @@ impl CudaDevice {
         self.0.bind()
     }
 
-    /// The kernel `name`, for launches of the shape `launch`. The first kernel loads them all, which takes the driver's
-    /// compiler a moment (it keeps the result on disk).
+    /// The kernel `name`, for launches of the shape `launch`. The driver compiles it when it is asked for the first time, which
+    /// takes a moment (and keeps the result on disk).
     ///
     /// # Errors
     /// [`Error::Cuda`] where there is no such kernel, where the device can't give a block that much shared memory, and with
@@ -127,23 +125,18 @@ impl CudaDevice {
     pub fn kernel(&self, name: &'static str, launch: Launch) -> Result<Kernel> {
         let _current = self.bind()?;
         let mut kernels = lock(&self.0.kernels);
-        let module = match kernels.module {
-            Some(module) => module,
-            None => *kernels.module.insert(load(PTX)?),
+        let loaded = match kernels.entry(name) {
+            Entry::Occupied(loaded) => loaded.into_mut(),
+            Entry::Vacant(place) => place.insert(Loaded::load(name)?),
         };
-        let mut found = match kernels.by_name.get(name) {
-            Some(found) => *found,
-            None => Found { function: find(module, name)?, shared_bytes: SHARED_BYTES_UNASKED },
-        };
-        if launch.shared_bytes > found.shared_bytes {
+        if launch.shared_bytes > loaded.shared_bytes {
             let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             let bytes = i32::try_from(launch.shared_bytes).unwrap_or(i32::MAX);
             // SAFETY: the function belongs to a module of the current context.
-            unsafe { calls::cuFuncSetAttribute(found.function, attribute, bytes)? };
-            found.shared_bytes = launch.shared_bytes;
+            unsafe { calls::cuFuncSetAttribute(loaded.function, attribute, bytes)? };
+            loaded.shared_bytes = launch.shared_bytes;
         }
-        kernels.by_name.insert(name, found);
-        Ok(Kernel { device: self.clone(), function: found.function, launch, name })
+        Ok(Kernel { device: self.clone(), function: loaded.function, launch, name })
     }
 }
 
@@ -181,10 +174,11 @@ impl Inner {
 impl Drop for Inner {
     /// A driver that refuses here is one that is shutting down: nothing is left to free.
     fn drop(&mut self) {
-        let module = self.kernels.get_mut().unwrap_or_else(PoisonError::into_inner).module;
-        if let (Some(module), Ok(_current)) = (module, self.bind()) {
-            // SAFETY: every `Kernel` holds the device, so none is left.
-            let _ = unsafe { calls::cuModuleUnload(module) };
+        if let Ok(_current) = self.bind() {
+            for kernel in lock(&self.kernels).values() {
+                // SAFETY: every `Kernel` holds the device, so none is left.
+                let _ = unsafe { calls::cuModuleUnload(kernel.module) };
+            }
         }
         // SAFETY: retained once, in `open`; everything made in the context holds the device, so nothing is left.
         let _ = unsafe { calls::cuDevicePrimaryCtxRelease_v2(self.device) };
@@ -398,39 +392,61 @@ impl Needs {
     }
 }
 
-/// Loads PTX into the current context.
-fn load(ptx: &str) -> Result<CUmodule> {
-    use sys::CUjit_option::{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-    let bad = |message: String| Error::Cuda { call: "cuModuleLoadDataEx", message };
-    let ptx = CString::new(ptx).map_err(|_| bad("the embedded PTX has a 0 byte".into()))?;
-    let mut log = [0u8; 4096];
-    let mut names = [CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
-    // The driver takes each option's value in a pointer's place, numbers too.
-    let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(log.len())];
-    let mut module = ptr::null_mut();
-    // SAFETY: the PTX ends with a 0; `names` and `values` have 2 entries each, and the buffer in them is as long as they say.
-    let loaded =
-        unsafe { calls::cuModuleLoadDataEx(&mut module, ptx.as_ptr().cast(), 2, names.as_mut_ptr(), values.as_mut_ptr()) };
-    match loaded {
-        Ok(()) => Ok(module),
-        Err(Error::Cuda { message, .. }) => {
+impl Loaded {
+    /// Loads the kernel `name` into the current context.
+    fn load(name: &'static str) -> Result<Self> {
+        use sys::CUjit_option::{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+        let refused = |call, what: &dyn fmt::Display| Error::Cuda { call, message: format!("kernel {name}: {what}") };
+        let ptx = with_only(PTX, name).ok_or_else(|| refused("kernel", &"not in the embedded PTX"))?;
+        let [ptx, c_name] = [ptx, name.into()].map(CString::new);
+        let (Ok(ptx), Ok(c_name)) = (ptx, c_name) else { return Err(refused("kernel", &"a 0 byte in name or PTX")) };
+
+        let mut log = [0u8; 4096];
+        let mut names = [CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+        // The driver takes each option's value in a pointer's place, numbers too.
+        let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(log.len())];
+        let (mut module, mut function) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: the PTX ends with a 0; `names` and `values` have 2 entries each, and the buffer in them is as long as they say.
+        let loaded =
+            unsafe { calls::cuModuleLoadDataEx(&mut module, ptx.as_ptr().cast(), 2, names.as_mut_ptr(), values.as_mut_ptr()) };
+        loaded.map_err(|error| {
             let log = String::from_utf8_lossy(log.split(|byte| *byte == 0).next().unwrap_or_default());
-            Err(bad(if log.is_empty() { message } else { format!("{message}: {}", log.trim()) }))
+            refused("cuModuleLoadDataEx", &format_args!("{error} {}", log.trim()))
+        })?;
+        // SAFETY: the module is loaded, the name ends with a 0, and `function` is a place for one handle.
+        let found = unsafe { calls::cuModuleGetFunction(&mut function, module, c_name.as_ptr()) };
+        if let Err(error) = found {
+            // SAFETY: loaded above, and nothing is known of it outside.
+            let _ = unsafe { calls::cuModuleUnload(module) };
+            return Err(error);
         }
-        Err(error) => Err(error),
+        Ok(Self { module, function, shared_bytes: SHARED_BYTES_UNASKED })
     }
 }
 
-fn find(module: CUmodule, name: &'static str) -> Result<CUfunction> {
-    let mut function = ptr::null_mut();
-    let found = CString::new(name).map_err(|_| Error::Cuda { call: "cuModuleGetFunction", message: "a 0 in the name".into() });
-    // SAFETY: the module is loaded, the name ends with a 0, and `function` is a place for one handle.
-    let found = found.and_then(|name| unsafe { calls::cuModuleGetFunction(&mut function, module, name.as_ptr()) });
-    match found {
-        Ok(()) => Ok(function),
-        Err(Error::Cuda { call, message }) => Err(Error::Cuda { call, message: format!("kernel {name}: {message}") }),
-        Err(error) => Err(error),
+/// The PTX without the entries of other kernels than `kernel`, if that one is there.
+pub(super) fn with_only(ptx: &str, kernel: &str) -> Option<String> {
+    let mut only = String::new();
+    let (mut found, mut other, mut depth) = (false, false, 0);
+    for line in ptx.lines() {
+        let code = line.split("//").next().unwrap_or_default();
+        if let Some(rest) = code.strip_prefix(".visible .entry ") {
+            let name = rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '$').next();
+            (found, other) = (found || name == Some(kernel), name != Some(kernel));
+        }
+        if !other {
+            only.push_str(line);
+            only.push('\n');
+        }
+        // The body is over with the brace that began it.
+        depth += code.matches('{').count();
+        let closing = code.matches('}').count();
+        if closing > 0 && depth <= closing {
+            other = false;
+        }
+        depth = depth.saturating_sub(closing);
     }
+    found.then_some(only)
 }
 
 /// What a panicking thread left behind a mutex of ours is whole: each is changed in one step.

@@ -56,7 +56,7 @@ fn devices_and_choices_agree() {
 
 #[cfg(feature = "cuda")]
 mod cuda {
-    use super::super::device::Needs;
+    use super::super::device::{Needs, with_only};
     use super::super::{Backend, BackendChoice, CudaDevice, DeviceBuffer, Event, PinnedBuffer, Stream};
     use crate::Error;
     use shared_types::launch::Launch;
@@ -82,6 +82,30 @@ mod cuda {
             needs.unmet((9, 0), (11, 2)).as_deref(),
             Some("its driver supports CUDA 11.2, the kernels need 11.4: install a newer driver")
         );
+    }
+
+    #[test]
+    fn a_kernel_is_taken_out_of_the_ptx_with_what_all_share() {
+        let ptx = format!(
+            "{PTX}.extern .shared .align 16 .b8 s[];\n.visible .entry a(\n\t.param .u64 p\n)\n{{\n{{\nret;\n}}\n}}\n\
+             .func helper()\n{{\n\tret;\n}}\n.visible .entry ab() // @a\n.reqntid 32\n{{\n\tld.v2.u32 {{%r1, %r2}}, [p];\n}}\n.global .b8 g;\n"
+        );
+        let shared = format!("{PTX}.extern .shared .align 16 .b8 s[];\n");
+        let helper = ".func helper()\n{\n\tret;\n}\n";
+        let only = |name| with_only(&ptx, name);
+        let a = ".visible .entry a(\n\t.param .u64 p\n)\n{\n{\nret;\n}\n}\n";
+        assert_eq!(only("a"), Some(format!("{shared}{a}{helper}.global .b8 g;\n")));
+        let ab = ".visible .entry ab() // @a\n.reqntid 32\n{\n\tld.v2.u32 {%r1, %r2}, [p];\n}\n";
+        assert_eq!(only("ab"), Some(format!("{shared}{helper}{ab}.global .b8 g;\n")));
+        assert_eq!(only("b"), None);
+        assert_eq!(only("helper"), None);
+
+        let entries = |ptx: &str| ptx.lines().filter(|line| line.starts_with(".visible .entry ")).count();
+        for line in super::super::device::PTX.lines().filter_map(|line| line.strip_prefix(".visible .entry ")) {
+            let name = line.split('(').next().expect("a name");
+            let only = with_only(super::super::device::PTX, name).expect("it is there");
+            assert_eq!(entries(&only), 1);
+        }
     }
 
     /// The first usable device, or a word that the test is skipped.
@@ -246,12 +270,8 @@ mod cuda {
         let Some(device) = device() else { return };
         let launch = Launch { threads: 256, shared_bytes: 0, min_blocks: 0 };
         let error = device.kernel("no_such_kernel", launch).expect_err("no such kernel");
-        match &error {
-            Error::Cuda { call: "cuModuleGetFunction", message } => {
-                assert!(message.starts_with("kernel no_such_kernel: "), "{message}")
-            }
-            other => panic!("{other:?}"),
-        }
+        let expected = Error::Cuda { call: "kernel", message: "kernel no_such_kernel: not in the embedded PTX".into() };
+        assert_eq!(error, expected);
         for line in super::super::device::PTX.lines().filter_map(|line| line.strip_prefix(".visible .entry ")) {
             let name: &'static str = line.split('(').next().expect("a name");
             let kernel = device.kernel(name, launch).expect("every kernel loads");
