@@ -116,8 +116,11 @@ pub fn activemask() -> u32 {
 #[track_caller]
 fn collective(collective: Collective, mask: u32, value: u64, lanes: u32, clamp: u32) -> (u64, bool) {
     let slot = Slot { value, lanes, clamp, at: Location::caller(), result: 0, in_bounds: false };
-    let go_on = with(|state| if state.is_over() { Ok(true) } else { state.arrive(collective, mask, slot) });
-    wait(go_on);
+    if with(|state| state.join(collective, mask, slot)) {
+        switch();
+    } else {
+        wait(with(|state| state.arrive(collective, mask)));
+    }
     with(|state| {
         let slot = state.slot();
         (slot.result, slot.in_bounds)

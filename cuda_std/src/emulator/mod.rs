@@ -51,7 +51,6 @@ pub(crate) mod device;
 mod fault;
 mod scheduler;
 mod shadow;
-mod stack;
 mod state;
 mod warp;
 

@@ -4,19 +4,22 @@
 //! outlive the launch: the host thread keeps them for its next one.
 
 use super::fault::Fault;
-use super::stack::StaggeredStack;
 use super::state::{Resume, Running, State, stop, with};
 use super::{Dim3, Order};
 use core::panic::AssertUnwindSafe;
+use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 use std::panic::catch_unwind;
 
-type Thread = Coroutine<Resume, (), (), StaggeredStack>;
+/// Bytes of a thread's stack. Only what is touched takes memory; a panic with a backtrace needs most.
+const STACK_BYTES: usize = 256 << 10;
+
+type Thread = Coroutine<Resume, (), (), DefaultStack>;
 
 /// What a host thread keeps between launches.
 pub(super) struct Workshop {
     state: State,
-    stacks: Vec<StaggeredStack>,
+    stacks: Vec<DefaultStack>,
 }
 
 impl Workshop {
@@ -28,9 +31,9 @@ impl Workshop {
     pub fn launch(&mut self, grid: Dim3, block: Dim3, shared_bytes: u32, order: Order, kernel: &dyn Fn()) -> Result<(), Fault> {
         let threads = block.count() as usize;
         while self.stacks.len() < threads {
-            match StaggeredStack::new(self.stacks.len()) {
-                Some(stack) => self.stacks.push(stack),
-                None => return Err(Fault::HostMemory { threads: threads as u32 }),
+            match DefaultStack::new(STACK_BYTES) {
+                Ok(stack) => self.stacks.push(stack),
+                Err(_) => return Err(Fault::HostMemory { threads: threads as u32 }),
             }
         }
         self.state.begin_launch(grid, block, shared_bytes);
@@ -67,7 +70,7 @@ impl Workshop {
 ///
 /// # Safety
 /// It is done before `kernel` ends.
-unsafe fn spawn(thread: usize, stack: StaggeredStack, kernel: &dyn Fn()) -> Thread {
+unsafe fn spawn(thread: usize, stack: DefaultStack, kernel: &dyn Fn()) -> Thread {
     let body = move |yielder: &corosensei::Yielder<Resume, ()>, mut resume: Resume| {
         with(|state| state.yielders[thread] = yielder);
         while resume {

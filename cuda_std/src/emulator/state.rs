@@ -272,11 +272,26 @@ impl State {
         }
     }
 
-    /// The thread that runs comes to a collective of its warp. Gives whether it can go on at once.
+    /// The thread that runs comes to a collective of its warp. Gives whether it surely has to wait; otherwise
+    /// [`arrive`](Self::arrive) has to follow.
     #[inline]
-    pub fn arrive(&mut self, collective: Collective, mask: u32, slot: Slot) -> Result<bool, Fault> {
+    pub fn join(&mut self, collective: Collective, mask: u32, slot: Slot) -> bool {
+        if self.is_over() {
+            return false;
+        }
         let (warp, lane) = self.position();
-        self.warps[warp].slots[lane as usize] = slot;
+        let warp = &mut self.warps[warp];
+        warp.slots[lane as usize] = slot;
+        warp.join(lane, collective, mask)
+    }
+
+    /// Goes on where [`join`](Self::join) left off. Gives whether the thread can go on at once.
+    #[inline(never)]
+    pub fn arrive(&mut self, collective: Collective, mask: u32) -> Result<bool, Fault> {
+        if self.is_over() {
+            return Ok(true);
+        }
+        let (warp, lane) = self.position();
         match self.warps[warp].arrive(lane, collective, mask) {
             Ok(complete) => {
                 if complete && collective == Collective::SyncWarp {

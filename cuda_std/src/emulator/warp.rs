@@ -92,6 +92,26 @@ impl Warp {
         self.groups.clear();
     }
 
+    /// A lane comes to a collective at which others wait already, and after which others are still to come: the
+    /// usual case, told from all others quickly. Gives whether that is so; the lane has to wait then. Otherwise, nothing
+    /// has happened yet.
+    #[inline]
+    pub fn join(&mut self, lane: u32, collective: Collective, mask: u32) -> bool {
+        let own = 1 << lane;
+        // Whether the lanes of the mask can come was checked for the first of them, and is checked whenever one exits
+        // or comes to a barrier.
+        if let [group] = &mut self.groups[..]
+            && group.collective == collective
+            && group.mask == mask
+            && mask & own != 0
+            && group.arrived | own != mask
+        {
+            group.arrived |= own;
+            return true;
+        }
+        false
+    }
+
     /// A lane comes to a collective. Gives whether it was the last one, so that all have their results now; otherwise
     /// it has to wait.
     pub fn arrive(&mut self, lane: u32, collective: Collective, mask: u32) -> Result<bool, Stuck> {
