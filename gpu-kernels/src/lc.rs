@@ -7,7 +7,7 @@ use cuda_std::{
     shared::{self, SharedArray},
     thread, warp,
 };
-use shared_types::lc::{HEADER_BYTES, RAW, SCAN, SCAN_ENTRIES, StreamReport, StreamStatus};
+use shared_types::lc::{HEADER_BYTES, NO_FAULT, RAW, SCAN, SCAN_ENTRIES, StreamReport, StreamStatus};
 
 /// The header of a stream that was checked.
 #[derive(Clone, Copy)]
@@ -73,6 +73,38 @@ pub(crate) unsafe fn read_entry(stream: *const u8, index: u32) -> (u32, bool) {
     // SAFETY: the caller vouches for the entry.
     let entry = unsafe { *stream.add(HEADER_BYTES as usize + 4 * index as usize).cast::<u32>() };
     (entry & !RAW, entry & RAW != 0)
+}
+
+/// Writes the plain length and the chunk count.
+///
+/// # Safety
+/// `stream` is 4-aligned and has eight bytes.
+pub(crate) unsafe fn write_stream_header(stream: *mut u8, plain_bytes: u32, chunks: u32) {
+    // SAFETY: the caller vouches for the bytes.
+    unsafe {
+        *stream.cast::<u32>() = plain_bytes;
+        *stream.add(4).cast::<u32>() = chunks;
+    }
+}
+
+/// Fills the stream, whose chunks end at `end`, up to a multiple of four, and reports its length.
+///
+/// # Safety
+/// `stream` has room for the filling; `report` is a [`StreamReport`].
+pub(crate) unsafe fn finish(stream: *mut u8, end: u64, report: *mut u64) {
+    let bytes = end.next_multiple_of(4);
+    let mut at = end;
+    // SAFETY: the caller vouches for the filling and the report.
+    unsafe {
+        while at < bytes {
+            *stream.add(at as usize) = 0;
+            at += 1;
+        }
+        *report.add(StreamReport::BYTES) = bytes;
+        let fits = bytes <= u64::from(u32::MAX);
+        *report.add(StreamReport::STREAM_FAULT) =
+            if fits { NO_FAULT } else { StreamReport::pack_stream_fault(StreamStatus::TooLong, 0) };
+    }
 }
 
 /// Shared memory of one block of the scan.

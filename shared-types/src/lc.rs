@@ -140,10 +140,14 @@ pub enum ChunkStatus {
     LengthTag = 2,
     /// A width field is larger than the word.
     Width = 3,
+    /// The number of kept bits is larger than any that says something.
+    Keep = 4,
+    /// The bitmap is longer than the encoding, or flags words that are not there.
+    Bitmap = 5,
     /// The encoding's length is not what its fields say.
-    CodedLength = 4,
+    CodedLength = 6,
     /// A padding bit is set.
-    Padding = 5,
+    Padding = 7,
     /// The container was refused, so the chunk was not looked at. All ones: what the statuses are filled with at first.
     NotDecoded = u32::MAX,
 }

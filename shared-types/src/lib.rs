@@ -6,3 +6,4 @@
 pub mod clog;
 pub mod launch;
 pub mod lc;
+pub mod reducer;

@@ -6,6 +6,7 @@ use cuda_std::emulator::{Config, launch};
 use cuda_std::vector::U32x4;
 use gpu_kernels::clog::{decode, encode, tail};
 use gpu_kernels::lc::lc_scan_entries;
+use gpu_kernels::reducer;
 use shared_types::clog::{DECODE, TAIL, encode_launch};
 use shared_types::launch::Launch;
 use shared_types::lc::{ChunkSize, ChunkStatus, Container, NO_FAULT, SCAN, SCAN_ENTRIES, StreamReport, TILE_BYTES, WordSize};
@@ -13,27 +14,69 @@ use warpack::Result;
 use warpack::stage::clog::{Decoded, chunk_status, stream_status};
 use warpack::stage::lc::Settings;
 
-type Encode = unsafe fn(*const U32x4, u32, *mut u8, *mut u64, *mut u64);
+type Encode = unsafe fn(*const U32x4, u32, u32, *mut u8, *mut u64, *mut u64);
 type EncodeTail = unsafe fn(*const u8, u32, u32, *mut u8, *const u64, *mut u64);
-type Decode = unsafe fn(*const u8, *const u64, u64, *mut U32x4, u64, *const u32, *mut u32, *mut u64);
+type Decode = unsafe fn(*const u8, *const u64, u64, u32, *mut U32x4, u64, *const u32, *mut u32, *mut u64);
 type DecodeTail = unsafe fn(*const u8, *const u64, u64, u32, *mut u8, u64, *const u32, *mut u32, *mut u64);
 
-fn kernels(settings: Settings) -> (Encode, Decode) {
+/// What is launched for a component, as `KernelNames` says it for a device.
+struct Kernels {
+    encode: Encode,
+    decode: Decode,
+    tails: Option<(EncodeTail, DecodeTail)>,
+    encode_launch: Launch,
+    decode_launch: Launch,
+    tile_bytes: u32,
+}
+
+impl Kernels {
+    fn of(spec: &Spec) -> Self {
+        let (encode, decode) = kernels(spec.entry.name, spec.settings);
+        let chunk = spec.settings.chunk;
+        if spec.entry.name == "clog" {
+            let tails = Some(tails(spec.settings.word));
+            let (encode_launch, decode_launch) = (encode_launch(chunk), DECODE);
+            return Self { encode, decode, tails, encode_launch, decode_launch, tile_bytes: TILE_BYTES };
+        }
+        use shared_types::reducer;
+        let (encode_launch, decode_launch) = (reducer::ENCODE, reducer::DECODE);
+        Self { encode, decode, tails: None, encode_launch, decode_launch, tile_bytes: reducer::TILE_BYTES }
+    }
+}
+
+fn kernels(component: &str, settings: Settings) -> (Encode, Decode) {
     use ChunkSize::{C4096, C8192, C16384};
     use WordSize::{W1, W2, W4, W8};
-    match (settings.word, settings.chunk) {
-        (W1, C4096) => (encode::clog_encode_w1_c4096, decode::clog_decode_w1_c4096),
-        (W2, C4096) => (encode::clog_encode_w2_c4096, decode::clog_decode_w2_c4096),
-        (W4, C4096) => (encode::clog_encode_w4_c4096, decode::clog_decode_w4_c4096),
-        (W8, C4096) => (encode::clog_encode_w8_c4096, decode::clog_decode_w8_c4096),
-        (W1, C8192) => (encode::clog_encode_w1_c8192, decode::clog_decode_w1_c8192),
-        (W2, C8192) => (encode::clog_encode_w2_c8192, decode::clog_decode_w2_c8192),
-        (W4, C8192) => (encode::clog_encode_w4_c8192, decode::clog_decode_w4_c8192),
-        (W8, C8192) => (encode::clog_encode_w8_c8192, decode::clog_decode_w8_c8192),
-        (W1, C16384) => (encode::clog_encode_w1_c16384, decode::clog_decode_w1_c16384),
-        (W2, C16384) => (encode::clog_encode_w2_c16384, decode::clog_decode_w2_c16384),
-        (W4, C16384) => (encode::clog_encode_w4_c16384, decode::clog_decode_w4_c16384),
-        (W8, C16384) => (encode::clog_encode_w8_c16384, decode::clog_decode_w8_c16384),
+    match (component, settings.word, settings.chunk) {
+        ("clog", W1, C4096) => (encode::clog_encode_w1_c4096, decode::clog_decode_w1_c4096),
+        ("clog", W2, C4096) => (encode::clog_encode_w2_c4096, decode::clog_decode_w2_c4096),
+        ("clog", W4, C4096) => (encode::clog_encode_w4_c4096, decode::clog_decode_w4_c4096),
+        ("clog", W8, C4096) => (encode::clog_encode_w8_c4096, decode::clog_decode_w8_c4096),
+        ("clog", W1, C8192) => (encode::clog_encode_w1_c8192, decode::clog_decode_w1_c8192),
+        ("clog", W2, C8192) => (encode::clog_encode_w2_c8192, decode::clog_decode_w2_c8192),
+        ("clog", W4, C8192) => (encode::clog_encode_w4_c8192, decode::clog_decode_w4_c8192),
+        ("clog", W8, C8192) => (encode::clog_encode_w8_c8192, decode::clog_decode_w8_c8192),
+        ("clog", W1, C16384) => (encode::clog_encode_w1_c16384, decode::clog_decode_w1_c16384),
+        ("clog", W2, C16384) => (encode::clog_encode_w2_c16384, decode::clog_decode_w2_c16384),
+        ("clog", W4, C16384) => (encode::clog_encode_w4_c16384, decode::clog_decode_w4_c16384),
+        ("clog", W8, C16384) => (encode::clog_encode_w8_c16384, decode::clog_decode_w8_c16384),
+        ("rre", W1, _) => (reducer::encode::rre_encode_w1, reducer::decode::rre_decode_w1),
+        ("rre", W2, _) => (reducer::encode::rre_encode_w2, reducer::decode::rre_decode_w2),
+        ("rre", W4, _) => (reducer::encode::rre_encode_w4, reducer::decode::rre_decode_w4),
+        ("rre", W8, _) => (reducer::encode::rre_encode_w8, reducer::decode::rre_decode_w8),
+        ("rze", W1, _) => (reducer::encode::rze_encode_w1, reducer::decode::rze_decode_w1),
+        ("rze", W2, _) => (reducer::encode::rze_encode_w2, reducer::decode::rze_decode_w2),
+        ("rze", W4, _) => (reducer::encode::rze_encode_w4, reducer::decode::rze_decode_w4),
+        ("rze", W8, _) => (reducer::encode::rze_encode_w8, reducer::decode::rze_decode_w8),
+        ("rare", W1, _) => (reducer::encode::rare_encode_w1, reducer::decode::rare_decode_w1),
+        ("rare", W2, _) => (reducer::encode::rare_encode_w2, reducer::decode::rare_decode_w2),
+        ("rare", W4, _) => (reducer::encode::rare_encode_w4, reducer::decode::rare_decode_w4),
+        ("rare", W8, _) => (reducer::encode::rare_encode_w8, reducer::decode::rare_decode_w8),
+        ("raze", W1, _) => (reducer::encode::raze_encode_w1, reducer::decode::raze_decode_w1),
+        ("raze", W2, _) => (reducer::encode::raze_encode_w2, reducer::decode::raze_decode_w2),
+        ("raze", W4, _) => (reducer::encode::raze_encode_w4, reducer::decode::raze_decode_w4),
+        ("raze", W8, _) => (reducer::encode::raze_encode_w8, reducer::decode::raze_decode_w8),
+        _ => panic!("{component} has no kernels"),
     }
 }
 
@@ -106,7 +149,8 @@ pub struct Emulator;
 
 impl Emulator {
     /// Decodes whatever `coded` is.
-    pub fn outcome(&self, settings: Settings, coded: &[u8], plain_capacity: usize) -> Outcome {
+    pub fn outcome(&self, spec: &Spec, coded: &[u8], plain_capacity: usize) -> Outcome {
+        let (settings, kernels) = (spec.settings, Kernels::of(spec));
         let chunks = Container { plain: plain_capacity as u32, chunk: settings.chunk }.chunks();
         let scan_blocks = chunks.div_ceil(SCAN_ENTRIES).max(1);
         let capacity = plain_capacity as u64;
@@ -115,8 +159,7 @@ impl Emulator {
         let mut look_back = Memory::new(8 * scan_blocks as usize, &vec![0; 8 * scan_blocks as usize]);
         let mut statuses = Memory::new(4 * chunks as usize, &vec![0xFF; 4 * chunks as usize]);
         let mut report = Memory::new(size_of::<StreamReport>(), &[0xFF; size_of::<StreamReport>()]);
-        let (_, decode) = kernels(settings);
-        let (_, tail) = tails(settings.word);
+        let decode = kernels.decode;
         let log2 = settings.chunk.log2();
         let (s, p, o) = (stream.pointer(), plain.pointer::<u8>(), offsets.pointer());
         let (l, t, r, none) = (look_back.pointer(), statuses.pointer(), report.pointer(), std::ptr::null());
@@ -124,10 +167,12 @@ impl Emulator {
         // SAFETY: the sizes are those that the kernels ask for, as in `DeviceCodec::decode`.
         unsafe {
             run(SCAN, scan_blocks, || lc_scan_entries(s, none, bytes, log2, capacity, o, l, r));
-            run(DECODE, plain_capacity.div_ceil(TILE_BYTES as usize) as u32, || {
-                decode(s, none, bytes, p.cast(), capacity, o, t, r)
+            run(kernels.decode_launch, plain_capacity.div_ceil(kernels.tile_bytes as usize) as u32, || {
+                decode(s, none, bytes, log2, p.cast(), capacity, o, t, r)
             });
-            run(TAIL, 1, || tail(s, none, bytes, log2, p, capacity, o, t, r));
+            if let Some((_, tail)) = kernels.tails {
+                run(TAIL, 1, || tail(s, none, bytes, log2, p, capacity, o, t, r));
+            }
         }
         for (memory, name) in [(&plain, "plain"), (&offsets, "offsets"), (&statuses, "statuses"), (&report, "report")] {
             memory.assert_guarded(name);
@@ -165,25 +210,29 @@ impl Executor for Emulator {
     }
 
     fn encode(&self, spec: &Spec, plain: &[u8]) -> Result<Vec<u8>> {
-        let settings = spec.settings;
+        let (settings, kernels) = (spec.settings, Kernels::of(spec));
         let container = Container { plain: plain.len() as u32, chunk: settings.chunk };
         if plain.is_empty() {
             return Ok(Vec::new());
         }
-        let chunk_bytes = settings.chunk.bytes();
-        let tiles = (container.plain / chunk_bytes).div_ceil(TILE_BYTES / chunk_bytes);
+        // Where there is a kernel for the short last chunk, the other takes the full ones alone.
+        let of_tiles = match kernels.tails {
+            Some(_) => container.plain / settings.chunk.bytes() * settings.chunk.bytes(),
+            None => container.plain,
+        };
         let mut input = Memory::new(plain.len(), plain);
         let mut stream = Memory::new(container.max_stream_bytes() as usize, &[]);
-        let scratch_bytes = 8 * plain.len().div_ceil(TILE_BYTES as usize);
+        let scratch_bytes = 8 * plain.len().div_ceil(kernels.tile_bytes as usize);
         let mut look_back = Memory::new(scratch_bytes, &vec![0; scratch_bytes]);
         let mut report = Memory::new(size_of::<StreamReport>(), &[0xFF; size_of::<StreamReport>()]);
-        let (encode, _) = kernels(settings);
-        let (tail, _) = tails(settings.word);
+        let encode = kernels.encode;
         let (p, s, l, r) = (input.pointer::<u8>(), stream.pointer(), look_back.pointer(), report.pointer());
         // SAFETY: the sizes are those that the kernels ask for, as in `DeviceCodec::encode`.
         unsafe {
-            run(encode_launch(settings.chunk), tiles, || encode(p.cast(), container.plain, s, l, r));
-            if !container.plain.is_multiple_of(chunk_bytes) {
+            run(kernels.encode_launch, of_tiles.div_ceil(kernels.tile_bytes), || {
+                encode(p.cast(), container.plain, settings.chunk.log2(), s, l, r)
+            });
+            if let Some((tail, _)) = kernels.tails.filter(|_| of_tiles < container.plain) {
                 run(TAIL, 1, || tail(p, container.plain, settings.chunk.log2(), s, l, r));
             }
         }
@@ -196,6 +245,6 @@ impl Executor for Emulator {
     }
 
     fn decode(&self, spec: &Spec, coded: &[u8], plain_bytes: usize) -> Result<Vec<u8>> {
-        as_cpu(spec, coded, plain_bytes, self.outcome(spec.settings, coded, plain_bytes))
+        as_cpu(spec, coded, plain_bytes, self.outcome(spec, coded, plain_bytes))
     }
 }

@@ -19,7 +19,7 @@ use shared_types::lc::{ChunkStatus, NO_FAULT, StreamReport, TILE_BYTES};
 
 /// A coded chunk: the aligned word that its first byte lies in, and the bits in front of that byte.
 #[derive(Clone, Copy)]
-pub(super) struct Coded {
+pub(crate) struct Coded {
     words: *const u32,
     lead: u32,
 }
@@ -93,7 +93,7 @@ impl Coded {
 /// # Safety
 /// `statuses` has a word for the chunk, `report` is a [`StreamReport`].
 #[inline(always)]
-pub(super) unsafe fn report_chunk(statuses: *mut u32, report: *mut u64, chunk: u32, status: ChunkStatus) {
+pub(crate) unsafe fn report_chunk(statuses: *mut u32, report: *mut u64, chunk: u32, status: ChunkStatus) {
     // SAFETY: the caller vouches for both.
     unsafe {
         *statuses.add(chunk as usize) = status as u32;
@@ -183,13 +183,15 @@ macro_rules! entry_points {
         /// # Safety
         /// Launched with `shared_types::clog::DECODE`, one block per started tile of `plain_capacity`, behind the scan
         /// of the same stream, which had the same first three arguments and wrote `offsets` and `report`. `plain` is
-        /// 16-aligned and holds `plain_capacity`; `statuses` has a word per chunk of that many bytes.
+        /// 16-aligned and holds `plain_capacity`; `statuses` has a word per chunk of that many bytes. The chunk size is in the
+        /// kernel's name; the argument is there because other components need it.
         #[kernel(launch = shared_types::clog::DECODE)]
         #[allow(clippy::too_many_arguments, reason = "pointers inside a struct become generic accesses")]
         pub unsafe fn $name(
             stream: *const u8,
             length: *const u64,
             capacity: u64,
+            _chunk_log2: u32,
             plain: *mut U32x4,
             plain_capacity: u64,
             offsets: *const u32,

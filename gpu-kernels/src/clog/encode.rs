@@ -14,6 +14,7 @@
 
 use super::{ROW_BYTES, ROWS, Shape, Widths, for_rows, pack};
 use crate::collectives::{ALL_LANES, copy_out::copy_out, group_max, look_back};
+use crate::lc;
 use cuda_std::{
     bits::{funnel_shift_left_wrap, shl_clamp},
     global, kernel,
@@ -24,7 +25,7 @@ use cuda_std::{
 };
 use shared_types::{
     clog::{SLOT_LEAD, SLOT_SLACK, SLOT_WORDS, encode_launch},
-    lc::{ChunkSize, NO_FAULT, RAW, StreamReport, StreamStatus, TILE_BYTES},
+    lc::{ChunkSize, RAW, TILE_BYTES},
 };
 
 /// Warps of a block.
@@ -60,7 +61,7 @@ struct Piece {
 /// # Safety
 /// Launched with [`encode_launch`], one block per started tile of full chunks. `plain` is 16-aligned and holds `plain_bytes`;
 /// `stream` is 16-aligned and holds the longest stream of that many bytes; `look_back` has a zero word per block,
-/// `report` is a [`StreamReport`] of ones. Nothing else touches the outputs until the launch is over.
+/// `report` is a `StreamReport` of ones. Nothing else touches the outputs until the launch is over.
 #[inline(always)]
 unsafe fn encode<const W: u32, const C: u32>(
     plain: *const U32x4,
@@ -183,11 +184,11 @@ unsafe fn encode<const W: u32, const C: u32>(
     if thread::thread_idx_x() == 0 {
         if tile == 0 {
             // SAFETY: the header of a stream that has chunks.
-            unsafe { write_stream_header(stream, plain_bytes, plain_bytes.div_ceil(C)) };
+            unsafe { lc::write_stream_header(stream, plain_bytes, plain_bytes.div_ceil(C)) };
         }
         if tile == thread::grid_dim_x() - 1 && plain_bytes % C == 0 {
             // SAFETY: the longest stream has room for the filling.
-            unsafe { finish(stream, start + u64::from(own), report) };
+            unsafe { lc::finish(stream, start + u64::from(own), report) };
         }
     }
 }
@@ -309,38 +310,6 @@ fn write_header<const W: u32, const C: u32>(s: &EncodeShared, slot: u32, lane: u
     s.slots.write((slot * slot_words::<C>() + lane) as usize, word);
 }
 
-/// Writes the plain length and the chunk count.
-///
-/// # Safety
-/// `stream` is 4-aligned and has eight bytes.
-pub(super) unsafe fn write_stream_header(stream: *mut u8, plain_bytes: u32, chunks: u32) {
-    // SAFETY: the caller vouches for the bytes.
-    unsafe {
-        *stream.cast::<u32>() = plain_bytes;
-        *stream.add(4).cast::<u32>() = chunks;
-    }
-}
-
-/// Fills the stream, whose chunks end at `end`, up to a multiple of four, and reports its length.
-///
-/// # Safety
-/// `stream` has room for the filling; `report` is a [`StreamReport`].
-pub(super) unsafe fn finish(stream: *mut u8, end: u64, report: *mut u64) {
-    let bytes = end.next_multiple_of(4);
-    let mut at = end;
-    // SAFETY: the caller vouches for the filling and the report.
-    unsafe {
-        while at < bytes {
-            *stream.add(at as usize) = 0;
-            at += 1;
-        }
-        *report.add(StreamReport::BYTES) = bytes;
-        let fits = bytes <= u64::from(u32::MAX);
-        *report.add(StreamReport::STREAM_FAULT) =
-            if fits { NO_FAULT } else { StreamReport::pack_stream_fault(StreamStatus::TooLong, 0) };
-    }
-}
-
 /// The entry points, one per word size and chunk size.
 macro_rules! entry_points {
     ($($name:ident, $word:literal, $chunk:ident;)*) => {$(
@@ -349,10 +318,10 @@ macro_rules! entry_points {
         /// # Safety
         /// Launched with [`encode_launch`], one block per started tile of full chunks, at least one. `plain` is 16-aligned and
         /// holds `plain_bytes`; `stream` is 16-aligned and holds the longest stream of that many bytes; `look_back` has a
-        /// zero word per block, `report` is a [`StreamReport`] of ones. Nothing else touches the outputs until the launch
-        /// is over.
+        /// zero word per block, `report` is a `StreamReport` of ones. Nothing else touches the outputs until the launch
+        /// is over. The chunk size is in the kernel's name; the argument is there because other components need it.
         #[kernel(launch = encode_launch(ChunkSize::$chunk))]
-        pub unsafe fn $name(plain: *const U32x4, plain_bytes: u32, stream: *mut u8, look_back: *mut u64, report: *mut u64) {
+        pub unsafe fn $name(plain: *const U32x4, plain_bytes: u32, _chunk_log2: u32, stream: *mut u8, look_back: *mut u64, report: *mut u64) {
             // SAFETY: the caller's promise.
             unsafe { encode::<$word, { ChunkSize::$chunk.bytes() }>(plain, plain_bytes, stream, look_back, report) }
         }

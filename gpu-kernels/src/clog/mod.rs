@@ -10,29 +10,10 @@
 
 pub mod decode;
 pub mod encode;
-mod pack;
+pub(crate) mod pack;
 pub mod tail;
 
-use crate::collectives::warp_inclusive_sum;
-
-/// Plain bytes of a row.
-const ROW_BYTES: u32 = 512;
-
-/// Rows of a warp.
-const ROWS: usize = 8;
-
-/// Repeats `$body` for the rows 0 to 7, each time with `$i` as a constant. The compiler gives up on unrolling bodies of this
-/// size, and registers can't be indexed by a variable: a loop would put the rows into local memory.
-macro_rules! for_rows {
-    ($i:ident => $body:expr) => {{
-        for_rows!($i, $body, 0, 1, 2, 3, 4, 5, 6, 7);
-    }};
-    ($i:ident, $body:expr, $($row:literal),*) => {$({
-        const $i: usize = $row;
-        $body
-    })*};
-}
-use for_rows;
+use crate::{ROW_BYTES, ROWS, collectives::warp_inclusive_sum, for_rows};
 
 /// What the constants of a kernel, word size `W` and chunk size `C`, imply for full chunks.
 struct Shape<const W: u32, const C: u32>;

@@ -4,16 +4,11 @@
 //! one of `T`. Unpacking is the same tree backwards. Every shift may be as long as its register (widths 0 and full), so
 //! all of them clamp.
 
+use crate::bits128::{join, low};
 use cuda_std::{
-    bits::{funnel_shift_left_clamp, funnel_shift_right_clamp, shl_clamp, shr_clamp},
+    bits::{funnel_shift_right_clamp, shl_clamp, shr_clamp},
     vector::U32x4,
 };
-
-/// The lowest `bits` bits, 0 to 32.
-#[inline(always)]
-fn low(bits: u32) -> u32 {
-    shl_clamp(1, bits).wrapping_sub(1)
-}
 
 /// The low `b` bits of each word of `W` bytes in `v`, word after word; the words fit into `b` bits.
 #[inline(always)]
@@ -31,7 +26,7 @@ pub fn pack<const W: u32>(v: U32x4, b: u32) -> [u32; 4] {
 
 /// The words of one register, joined to `b * 4 / W` bits.
 #[inline(always)]
-fn quarter<const W: u32>(x: u32, b: u32) -> u32 {
+pub fn quarter<const W: u32>(x: u32, b: u32) -> u32 {
     match W {
         1 => {
             let pairs = (x & 0x00FF_00FF) | (x >> 8 & 0x00FF_00FF) << b;
@@ -39,17 +34,6 @@ fn quarter<const W: u32>(x: u32, b: u32) -> u32 {
         }
         2 => (x & 0xFFFF) | (x >> 16) << b,
         _ => x,
-    }
-}
-
-/// `q0 | q1 << h` for values of `h` bits each, 0 to 64.
-#[inline(always)]
-fn join(q0: [u32; 2], q1: [u32; 2], h: u32) -> [u32; 4] {
-    if h <= 32 {
-        [q0[0] | shl_clamp(q1[0], h), q0[1] | funnel_shift_left_clamp(q1[0], q1[1], h), funnel_shift_left_clamp(q1[1], 0, h), 0]
-    } else {
-        let h = h - 32;
-        [q0[0], q0[1] | shl_clamp(q1[0], h), funnel_shift_left_clamp(q1[0], q1[1], h), funnel_shift_left_clamp(q1[1], 0, h)]
     }
 }
 
@@ -78,7 +62,7 @@ pub fn unpack<const W: u32>(v: [u32; 4], b: u32) -> U32x4 {
 
 /// The words of one register from their `b * 4 / W` bits; higher bits of `p` do not matter.
 #[inline(always)]
-fn spread<const W: u32>(p: u32, b: u32) -> u32 {
+pub fn spread<const W: u32>(p: u32, b: u32) -> u32 {
     match W {
         1 => {
             let pair = low(2 * b);

@@ -10,7 +10,7 @@
 use super::decode::{Coded, report_chunk};
 use crate::{
     collectives::{ALL_LANES, copy_out::copy_out, look_back, warp_inclusive_sum},
-    lc::{div_ceil, read_entry, read_header, stream_bytes},
+    lc::{div_ceil, finish, read_entry, read_header, stream_bytes, write_stream_header},
 };
 use cuda_std::{
     bits::shl_clamp,
@@ -197,8 +197,8 @@ unsafe fn encode_tail<const W: u32>(
         // SAFETY: the last entry, the header and the filling, within the longest stream.
         unsafe {
             *stream.add(8 + 4 * full as usize).cast::<u32>() = if raw { RAW | stored } else { stored };
-            super::encode::write_stream_header(stream, plain_bytes, full + 1);
-            super::encode::finish(stream, start + u64::from(stored), report);
+            write_stream_header(stream, plain_bytes, full + 1);
+            finish(stream, start + u64::from(stored), report);
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::Result;
 use crate::backend::CudaDevice;
 use crate::stage::lc::cuda::KernelNames;
 use shared_types::clog::{DECODE, TAIL, encode_launch};
-use shared_types::lc::{ChunkSize, WordSize};
+use shared_types::lc::{ChunkSize, TILE_BYTES, WordSize};
 
 /// CLOG on `device`, for data that is there already.
 ///
@@ -32,19 +32,19 @@ fn names(settings: Settings) -> KernelNames {
         (W4, C16384) => ("clog_encode_w4_c16384", "clog_decode_w4_c16384"),
         (W8, C16384) => ("clog_encode_w8_c16384", "clog_decode_w8_c16384"),
     };
-    let (encode_tail, decode_tail) = match settings.word {
-        W1 => ("clog_encode_tail_w1", "clog_decode_tail_w1"),
-        W2 => ("clog_encode_tail_w2", "clog_decode_tail_w2"),
-        W4 => ("clog_encode_tail_w4", "clog_decode_tail_w4"),
-        W8 => ("clog_encode_tail_w8", "clog_decode_tail_w8"),
+    let tails = match settings.word {
+        W1 => ["clog_encode_tail_w1", "clog_decode_tail_w1"],
+        W2 => ["clog_encode_tail_w2", "clog_decode_tail_w2"],
+        W4 => ["clog_encode_tail_w4", "clog_decode_tail_w4"],
+        W8 => ["clog_encode_tail_w8", "clog_decode_tail_w8"],
     };
     KernelNames {
         encode,
-        encode_tail,
         decode,
-        decode_tail,
+        tails: Some(tails),
         encode_launch: encode_launch(settings.chunk),
         decode_launch: DECODE,
         tail_launch: TAIL,
+        tile_bytes: TILE_BYTES,
     }
 }

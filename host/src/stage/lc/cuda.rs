@@ -12,7 +12,7 @@ use crate::backend::{Arg, CudaDevice, DeviceBuffer, DeviceSlice, DeviceSliceMut,
 use crate::stage::Coder;
 use crate::{Error, Result};
 use shared_types::launch::Launch;
-use shared_types::lc::{ChunkStatus, Container, NO_FAULT, SCAN, SCAN_ENTRIES, StreamReport, StreamStatus, TILE_BYTES};
+use shared_types::lc::{ChunkStatus, Container, NO_FAULT, SCAN, SCAN_ENTRIES, StreamReport, StreamStatus};
 
 /// Every buffer that a kernel touches begins at such a multiple.
 const ALIGN: u64 = 16;
@@ -20,20 +20,20 @@ const ALIGN: u64 = 16;
 /// The kernels of a component with some settings, and their shapes.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelNames {
-    /// The full chunks, plain to stream.
+    /// The chunks, plain to stream.
     pub encode: &'static str,
-    /// The short last chunk, plain to stream.
-    pub encode_tail: &'static str,
-    /// The full chunks, stream to plain.
+    /// The chunks, stream to plain.
     pub decode: &'static str,
-    /// The short last chunk, stream to plain.
-    pub decode_tail: &'static str,
+    /// Kernels of their own for the short last chunk, plain to stream and back, where those above do not take it.
+    pub tails: Option<[&'static str; 2]>,
     /// Shape of `encode`.
     pub encode_launch: Launch,
     /// Shape of `decode`.
     pub decode_launch: Launch,
-    /// Shape of both tails.
+    /// Shape of the tails.
     pub tail_launch: Launch,
+    /// Plain bytes that a block of `encode` and `decode` takes.
+    pub tile_bytes: u32,
 }
 
 /// A component on one device, for data that is there already: buffers in, buffers out, in the caller's stream.
@@ -58,10 +58,11 @@ pub struct DeviceCodec {
     device: CudaDevice,
     settings: Settings,
     encode: Kernel,
-    encode_tail: Kernel,
     scan: Kernel,
     decode: Kernel,
-    decode_tail: Kernel,
+    /// Encode and decode the short last chunk.
+    tails: Option<[Kernel; 2]>,
+    tile_bytes: u32,
 }
 
 /// Bytes of a [`StreamReport`].
@@ -77,10 +78,15 @@ impl DeviceCodec {
             device: device.clone(),
             settings,
             encode: device.kernel(names.encode, names.encode_launch)?,
-            encode_tail: device.kernel(names.encode_tail, names.tail_launch)?,
             scan: device.kernel("lc_scan_entries", SCAN)?,
             decode: device.kernel(names.decode, names.decode_launch)?,
-            decode_tail: device.kernel(names.decode_tail, names.tail_launch)?,
+            tails: match names.tails {
+                Some([encode, decode]) => {
+                    Some([device.kernel(encode, names.tail_launch)?, device.kernel(decode, names.tail_launch)?])
+                }
+                None => None,
+            },
+            tile_bytes: names.tile_bytes,
         })
     }
 
@@ -105,7 +111,7 @@ impl DeviceCodec {
 
     /// Bytes of scratch that [`Self::encode`] needs for `plain_bytes` bytes.
     pub fn encode_scratch_bytes(&self, plain_bytes: u64) -> usize {
-        8 * plain_bytes.div_ceil(TILE_BYTES.into()) as usize
+        8 * plain_bytes.div_ceil(self.tile_bytes.into()) as usize
     }
 
     /// Bytes of scratch that [`Self::decode`] needs for `plain_capacity` bytes.
@@ -161,19 +167,17 @@ impl DeviceCodec {
             return stream.fill(report.slice(..8), 0);
         }
         let (chunk_bytes, chunk_log2) = (self.settings.chunk.bytes(), self.settings.chunk.log2());
-        let tiles = (container.plain / chunk_bytes).div_ceil(TILE_BYTES / chunk_bytes);
+        // Where the short last chunk has a kernel of its own, the other takes the full ones alone.
+        let rest = container.plain % chunk_bytes;
+        let of_tiles = container.plain - if self.tails.is_some() { rest } else { 0 };
         stream.fill(scratch.reborrow().slice(..need), 0)?;
-        // SAFETY: the sizes were checked above, the tiles cover the full chunks, and the caller keeps the buffers.
+        let (plain_bytes, chunk_log2) = (Arg::of(&container.plain), Arg::of(&chunk_log2));
+        // SAFETY: the sizes were checked above, the tiles cover the chunks, and the caller keeps the buffers.
         unsafe {
-            self.encode.launch(
-                stream,
-                tiles,
-                &[plain.arg(), Arg::of(&container.plain), coded.arg(), scratch.arg(), report.arg()],
-            )?;
-            if !container.plain.is_multiple_of(chunk_bytes) {
-                let arguments =
-                    [plain.arg(), Arg::of(&container.plain), Arg::of(&chunk_log2), coded.arg(), scratch.arg(), report.arg()];
-                self.encode_tail.launch(stream, 1, &arguments)?;
+            let arguments = [plain.arg(), plain_bytes, chunk_log2, coded.arg(), scratch.arg(), report.arg()];
+            self.encode.launch(stream, of_tiles.div_ceil(self.tile_bytes), &arguments)?;
+            if let Some([tail, _]) = self.tails.as_ref().filter(|_| rest > 0) {
+                tail.launch(stream, 1, &arguments)?;
             }
         }
         Ok(())
@@ -239,35 +243,19 @@ impl DeviceCodec {
         let no_length = 0u64;
         let length = length.as_ref().map_or(Arg::of(&no_length), |length| length.arg());
         let (capacity, plain_capacity) = (Arg::of(&capacity), Arg::of(&plain_capacity));
-        let tiles = (plain.len() as u64).min(u32::MAX.into()).div_ceil(TILE_BYTES.into()) as u32;
+        let tiles = (plain.len() as u64).min(u32::MAX.into()).div_ceil(self.tile_bytes.into()) as u32;
+        let chunk_log2 = Arg::of(&chunk_log2);
         // SAFETY: the sizes were checked above, the blocks cover what `plain` can hold, and the caller keeps the buffers.
         unsafe {
-            let arguments = [
-                coded.arg(),
-                length,
-                capacity,
-                Arg::of(&chunk_log2),
-                plain_capacity,
-                offsets.arg(),
-                look_back.arg(),
-                report.arg(),
-            ];
+            let (coded, plain, offsets, report) = (coded.arg(), plain.arg(), offsets.arg(), report.arg());
+            let arguments = [coded, length, capacity, chunk_log2, plain_capacity, offsets, look_back.arg(), report];
             self.scan.launch(stream, scan_blocks, &arguments)?;
-            let arguments =
-                [coded.arg(), length, capacity, plain.arg(), plain_capacity, offsets.arg(), statuses.arg(), report.arg()];
+            let arguments = [coded, length, capacity, chunk_log2, plain, plain_capacity, offsets, statuses.arg(), report];
             self.decode.launch(stream, tiles, &arguments)?;
-            let arguments = [
-                coded.arg(),
-                length,
-                capacity,
-                Arg::of(&chunk_log2),
-                plain.arg(),
-                plain_capacity,
-                offsets.arg(),
-                statuses.arg(),
-                report.arg(),
-            ];
-            self.decode_tail.launch(stream, 1, &arguments)
+            match &self.tails {
+                Some([_, tail]) => tail.launch(stream, 1, &arguments),
+                None => Ok(()),
+            }
         }
     }
 
@@ -317,7 +305,7 @@ pub enum Decoded {
 /// The status that a kernel wrote as `number`; every number that no kernel writes counts as not decoded.
 pub fn chunk_status(number: u32) -> ChunkStatus {
     use ChunkStatus::*;
-    [Ok, Truncated, LengthTag, Width, CodedLength, Padding].into_iter().find(|s| *s as u32 == number).unwrap_or(NotDecoded)
+    [Ok, Truncated, LengthTag, Width, Keep, Bitmap, CodedLength, Padding].into_iter().find(|s| *s as u32 == number).unwrap_or(NotDecoded)
 }
 
 /// As [`chunk_status`], for the container.

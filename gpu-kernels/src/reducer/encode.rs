@@ -1,0 +1,406 @@
+//! Plain bytes to their place in the container, in one pass.
+//!
+//! | phase | who | does | leaves behind |
+//! |---|---|---|---|
+//! | load | every warp | its eight rows; zeros where the streams will be | `plain`, `stream` |
+//! | measure | every warp, RARE and RAZE | counts the words longer than `k` bits | `counts` |
+//! | flag | every warp | finds the best `keep`; flags the words that are longer | `flags`, `flagged` |
+//! | size | every warp, alike | the levels above the flags, and so the stored size | `stored` |
+//! | place | warp 0 | the sizes to the look-back, the chunk entries | `chunk_start` |
+//! | pack | every warp | flagged words, low bits of the others, bitmap, tag | `stream` |
+//! | look back | warp 0 | the bytes of all tiles before | `tile_start` |
+//! | copy | every chunk's warps | the stream, or the plain bytes, to their place | the container |
+
+use super::bitmap::Bitmap;
+use super::histogram::{COUNT_WORDS, count, position};
+use super::words::{Tables, difference, longer_than, pick, registers, smear};
+use super::{BLOCK_WARPS, Shape};
+use crate::bits128::{low, or_into};
+use crate::collectives::{ALL_LANES, copy_out::copy_out, look_back, warp_inclusive_sum};
+use crate::{ROWS, for_rows, lc::div_ceil};
+use cuda_std::{
+    global, kernel,
+    shared::{self, SharedArray},
+    thread,
+    vector::U32x4,
+    warp,
+};
+use shared_types::{
+    lc::RAW,
+    reducer::{ENCODE, TILE_BYTES, tag_bytes},
+};
+
+/// Bytes behind each chunk's stream, so that 16-byte reads may pass its end.
+const SLACK_BYTES: u32 = 16;
+
+/// Shared memory of one block.
+#[repr(C, align(16))]
+pub struct EncodeShared {
+    /// The tile, and a unit that reads may reach into.
+    plain: SharedArray<u32, { TILE_BYTES as usize / 4 + 4 }>,
+    /// A slot for each chunk: up to four of 4096 bytes.
+    stream: SharedArray<u32, { (TILE_BYTES + 4 * SLACK_BYTES) as usize / 4 }>,
+    /// A bit for each word, a warp's rows after another's.
+    flags: SharedArray<u32, { TILE_BYTES as usize / 32 }>,
+    counts: SharedArray<u32, { BLOCK_WARPS as usize * COUNT_WORDS }>,
+    tables: Tables,
+    /// Flagged words of each warp.
+    flagged: SharedArray<u32, 4>,
+    /// Stored bytes of each chunk of the tile.
+    stored: SharedArray<u32, 4>,
+    /// Where each chunk of the tile starts, from the tile's start.
+    chunk_start: SharedArray<u32, 4>,
+    /// Stored bytes of all tiles before this one.
+    tile_start: SharedArray<u32, 1>,
+}
+const _: () = assert!(size_of::<EncodeShared>() <= ENCODE.shared_bytes as usize);
+
+/// The kernel; see the entry points.
+///
+/// # Safety
+/// As for the entry points.
+#[inline(always)]
+unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
+    plain: *const U32x4,
+    plain_bytes: u32,
+    chunk_log2: u32,
+    stream: *mut u8,
+    look_back: *mut u64,
+    report: *mut u64,
+) {
+    let s = shared::dynamic::<EncodeShared>();
+    let (thread, lane, tile) = (thread::thread_idx_x(), warp::lane_id(), thread::block_idx_x());
+    let warp_index = thread / 32;
+    let shape = Shape::<W> { chunk_log2 };
+    let (slot, part) = shape.place_of(warp_index);
+    let chunks = div_ceil(plain_bytes, chunk_log2);
+    let chunk = tile * shape.chunks() + slot;
+    // Bytes of this warp's chunk: 0 where there is none.
+    let len = if chunk < chunks { (plain_bytes - (chunk << chunk_log2)).min(shape.chunk_bytes()) } else { 0 };
+    let words = len / W;
+    // The first word of this lane's piece in row `i`, from the chunk's start; how many of the piece's words there are.
+    let first_word = |i: u32| part * Shape::<W>::WARP_WORDS + (i * 32 + lane) * Shape::<W>::PIECE_WORDS;
+    let piece_words = |i: u32| words.saturating_sub(first_word(i)).min(Shape::<W>::PIECE_WORDS);
+
+    s.tables.write(thread);
+    let mut rows = [[0; 4]; ROWS];
+    let row_unit = (warp_index * ROWS as u32 * 32 + lane) as usize;
+    let zero = U32x4 { x: 0, y: 0, z: 0, w: 0 };
+    {
+        let first = part * 4096 + lane * 16;
+        // SAFETY: the tile lies within `plain`, as far as the chunks' lengths say.
+        let from = unsafe { plain.add(tile as usize * (TILE_BYTES / 16) as usize + row_unit) };
+        // The piece that the chunk ends in, if it ends inside one of this warp's.
+        let (end, rest) = (len / 16 * 16, len % 16);
+        let mut some = zero;
+        if end / 4096 == part {
+            // SAFETY: the last bytes of the chunk.
+            some = unsafe { load_some(plain.cast::<u8>().add(((chunk << chunk_log2) + end) as usize), rest) };
+        }
+        for_rows!(I => {
+            let at = first + I as u32 * 512;
+            let v = if at < end {
+                // SAFETY: the sixteen bytes are within the chunk.
+                unsafe { global::load_streaming_v4(from.add(I * 32)) }
+            } else if at == end {
+                some
+            } else {
+                zero
+            };
+            s.plain.write_vec4((row_unit + I * 32) * 4, v);
+            rows[I] = registers(v);
+        });
+    }
+    for_rows!(I => s.stream.write_vec4((row_unit + I * 32) * 4, zero));
+    if thread < 4 {
+        s.stream.write_vec4((TILE_BYTES / 4 + thread * 4) as usize, zero);
+    }
+    if thread == 0 {
+        s.plain.write_vec4(TILE_BYTES as usize / 4, zero);
+    }
+
+    if REPEAT {
+        // The row in front of this warp's: its last word is all that counts.
+        let mut last = [0; 4];
+        if part > 0 && lane == 31 && len > part * 4096 {
+            // SAFETY: the sixteen bytes in front of a warp's first row are within its chunk.
+            let v = unsafe {
+                global::load_v4(
+                    plain.add(tile as usize * (TILE_BYTES / 16) as usize + (warp_index * ROWS as u32 * 32) as usize - 1),
+                )
+            };
+            last = registers(v);
+        }
+        for_rows!(I => {
+            let own = rows[I];
+            rows[I] = difference::<W>(own, last);
+            last = own;
+        });
+        let _ = last; // of the last row nothing follows
+    }
+    // Words that are not there say nothing: zeros are never flagged, and never longer than anything.
+    if len < (part + 1) * 4096 {
+        for_rows!(I => rows[I] = first_words::<W>(rows[I], piece_words(I as u32)));
+    }
+
+    let mut keep = 0;
+    let mut worthwhile = true;
+    let mut nothing = false;
+    if UPPER {
+        let mut smeared = [[0; 4]; ROWS];
+        for_rows!(I => smeared[I] = smear::<W>(rows[I]));
+        count::<W>(&smeared, |word, counts| {
+            if lane == 0 {
+                s.counts.write(warp_index as usize * COUNT_WORDS + word as usize, counts);
+            }
+        });
+        thread::sync_threads(); // plain, stream (zeros), tables, counts
+        // Lane `k` for `keep` = `k`, and for `k` + 32 where words are that long.
+        let longer = |k: u32| {
+            let (word, shift) = position::<W>(k);
+            let mut sum = 0;
+            let mut w = 0;
+            while w < shape.warps() {
+                let counts = s.counts.read((slot * shape.warps() + w) as usize * COUNT_WORDS + word as usize);
+                sum += counts >> shift & 0xFFFF;
+                w += 1;
+            }
+            sum
+        };
+        // The largest saving, and of equal ones that of the smallest `k`.
+        let key = |k: u32| ((Shape::<W>::BITS - k) * (words - longer(k))) << 6 | (63 - k);
+        let mut best = if lane < Shape::<W>::BITS { key(lane) } else { 0 };
+        if W == 8 {
+            best = best.max(key(lane + 32));
+        }
+        best = warp::warp_reduce_max(ALL_LANES, best);
+        worthwhile = best >> 6 != 0;
+        keep = 63 - best % 64;
+        nothing = longer(0) == 0;
+    }
+
+    let mut own = 0;
+    for_rows!(I => {
+        let flags = longer_than::<W>(rows[I], keep);
+        own += flags.count_ones();
+        store_flags::<W>(&s.flags, warp_index, I as u32, flags);
+    });
+    let own = warp::warp_reduce_add(ALL_LANES, own);
+    if lane == 0 {
+        s.flagged.write(warp_index as usize, own);
+    }
+    thread::sync_threads(); // flags, flagged; plain, stream (zeros), tables
+
+    // Size.
+    let (mut flagged, mut before) = (0, 0);
+    let mut w = 0;
+    while w < shape.warps() {
+        let of_warp = s.flagged.read((slot * shape.warps() + w) as usize);
+        if w < part {
+            before += of_warp;
+        }
+        flagged += of_warp;
+        w += 1;
+    }
+    if !UPPER {
+        nothing = flagged == 0;
+    }
+    let leftover = len % W;
+    let flags_from = slot * shape.warps() * Shape::<W>::WARP_FLAG_WORDS;
+    let bitmap = Bitmap::<W>::of(shape, &s.flags, flags_from);
+    let low_start = flagged * Shape::<W>::BITS;
+    let bitmap_start = (low_start + if UPPER { keep * (words - flagged) } else { 0 }).div_ceil(8);
+    let body = if nothing { 0 } else { bitmap_start + bitmap.bytes() };
+    let coded = body + leftover + tag_bytes(UPPER);
+    let raw = !(worthwhile || nothing) || coded >= len;
+    let stored = if raw { len } else { coded };
+
+    // Place.
+    let mut tile_bytes = stored;
+    if shape.chunks() > 1 {
+        if part == 0 && lane == 0 {
+            s.stored.write(slot as usize, stored);
+        }
+        thread::sync_threads(); // stored
+        if warp_index == 0 {
+            let own = if lane < shape.chunks() { s.stored.read(lane as usize) } else { 0 };
+            let up_to = warp_inclusive_sum(own);
+            if lane < shape.chunks() {
+                s.chunk_start.write(lane as usize, up_to - own);
+            }
+            tile_bytes = warp::warp_shuffle_idx(ALL_LANES, up_to, 31, 32).0;
+        }
+    }
+    if thread == 0 {
+        // SAFETY: the launch gives every block a word.
+        unsafe { look_back::publish(look_back, tile, tile_bytes) };
+    }
+    if part == 0 && lane == 0 && len > 0 {
+        let entry = if raw { RAW | stored } else { stored };
+        // SAFETY: the entry of an existing chunk, 4-aligned.
+        unsafe { *stream.add(8 + 4 * chunk as usize).cast::<u32>() = entry };
+    }
+
+    // Pack.
+    let slot_word = slot * (shape.chunk_bytes() + SLACK_BYTES) / 4;
+    if !raw {
+        if !nothing {
+            let mut i = 0;
+            while i < ROWS as u32 {
+                let flags = load_flags::<W>(&s.flags, warp_index, i);
+                let flags_of_row = flags.count_ones();
+                let up_to = warp_inclusive_sum(flags_of_row);
+                let rank = before + up_to - flags_of_row;
+                before += warp::warp_shuffle_idx(ALL_LANES, up_to, 31, 32).0;
+                let v = registers(s.plain.read_vec4((row_unit + i as usize * 32) * 4));
+                let (whole, bits) = pick::<W>(&s.tables, v, flags, Shape::<W>::BITS);
+                or_into(&s.stream, slot_word, rank * Shape::<W>::BITS, whole, bits);
+                if UPPER && keep > 0 {
+                    let others = !flags & low(piece_words(i));
+                    let (lower, bits) = pick::<W>(&s.tables, v, others, keep);
+                    let first = first_word(i).min(words);
+                    or_into(&s.stream, slot_word, low_start + keep * (first - rank), lower, bits);
+                }
+                i += 1;
+            }
+            bitmap.write(&s.tables, &s.flags, flags_from, &s.stream, slot_word, bitmap_start, part);
+        }
+        if part == 0 && lane < leftover {
+            let at = (slot << chunk_log2) + len - leftover + lane;
+            let byte = s.plain.read(at as usize / 4) >> (at % 4 * 8) & 0xFF;
+            or_into(&s.stream, slot_word, (body + lane) * 8, [byte, 0, 0, 0], 8);
+        }
+        if part == 0 && lane == 0 {
+            let form = if nothing { Shape::<W>::BITS + 1 } else { keep };
+            let tag = if UPPER { len << 8 | form } else { len };
+            or_into(&s.stream, slot_word, (body + leftover) * 8, [tag, 0, 0, 0], tag_bytes(UPPER) * 8);
+        }
+    }
+
+    if warp_index == 0 {
+        // SAFETY: as for `publish`.
+        let tile_start = unsafe { look_back::exclusive_sum(look_back, tile, tile_bytes) };
+        if lane == 0 {
+            s.tile_start.write(0, tile_start);
+        }
+    }
+    thread::sync_threads(); // stream, chunk_start, tile_start
+
+    let start = 8 + 4 * u64::from(chunks) + u64::from(s.tile_start.read(0));
+    if len > 0 {
+        let to = start + if shape.chunks() > 1 { u64::from(s.chunk_start.read(slot as usize)) } else { 0 };
+        let (member, members) = (part * 32 + lane, shape.warps() * 32);
+        // SAFETY: the look-back gives every chunk bytes of its own, within the longest stream.
+        unsafe {
+            if raw {
+                copy_out(&s.plain, slot << chunk_log2, stored, stream, to, member, members);
+            } else {
+                copy_out(&s.stream, slot_word * 4, stored, stream, to, member, members);
+            }
+        }
+    }
+    if thread == 0 {
+        // SAFETY: header and filling of the longest stream.
+        unsafe {
+            if tile == 0 {
+                crate::lc::write_stream_header(stream, plain_bytes, chunks);
+            }
+            if tile == thread::grid_dim_x() - 1 {
+                crate::lc::finish(stream, start + u64::from(tile_bytes), report);
+            }
+        }
+    }
+}
+
+/// The first `bytes` bytes (0 to 15) at `from`, zeros behind.
+///
+/// # Safety
+/// They can be read.
+#[inline(always)]
+unsafe fn load_some(from: *const u8, bytes: u32) -> U32x4 {
+    let mut v = U32x4 { x: 0, y: 0, z: 0, w: 0 };
+    let mut i = 0;
+    while i < bytes {
+        // SAFETY: the caller vouches for the byte.
+        let byte = u32::from(unsafe { *from.add(i as usize) }) << (8 * (i % 4));
+        match i / 4 {
+            0 => v.x |= byte,
+            1 => v.y |= byte,
+            2 => v.z |= byte,
+            _ => v.w |= byte,
+        }
+        i += 1;
+    }
+    v
+}
+
+/// The first `words` words of a piece, zeros behind.
+#[inline(always)]
+fn first_words<const W: u32>(v: [u32; 4], words: u32) -> [u32; 4] {
+    let bits = words * 8 * W;
+    [
+        low(bits.min(32)) & v[0],
+        low(bits.saturating_sub(32).min(32)) & v[1],
+        low(bits.saturating_sub(64).min(32)) & v[2],
+        low(bits.saturating_sub(96)) & v[3],
+    ]
+}
+
+/// Writes the flags of a row. All lanes of a warp call this.
+#[inline(always)]
+fn store_flags<const W: u32>(flags: &SharedArray<u32, { TILE_BYTES as usize / 32 }>, warp_index: u32, row: u32, own: u32) {
+    // Pieces share words of flags: 2, 4, 8 or 16 lanes' worth, joined in the first of them.
+    let (mut joined, mut lanes, mut bits) = (own, 1, 16 / W);
+    while bits < 32 {
+        joined |= warp::warp_shuffle_down(ALL_LANES, joined, lanes, 32).0 << bits;
+        lanes *= 2;
+        bits *= 2;
+    }
+    if warp::lane_id() % lanes == 0 {
+        flags.write(((warp_index * ROWS as u32 + row) * (16 / W) + warp::lane_id() / lanes) as usize, joined);
+    }
+}
+
+/// The flags of this lane's piece in a row.
+#[inline(always)]
+fn load_flags<const W: u32>(flags: &SharedArray<u32, { TILE_BYTES as usize / 32 }>, warp_index: u32, row: u32) -> u32 {
+    let (bits, lane) = (16 / W, warp::lane_id());
+    let word = flags.read(((warp_index * ROWS as u32 + row) * bits + lane * bits / 32) as usize);
+    word >> (lane * bits % 32) & low(bits)
+}
+
+/// The entry points, one per component and word size.
+macro_rules! entry_points {
+    ($($name:ident, $word:literal, $repeat:literal, $upper:literal;)*) => {$(
+        /// Encodes `plain_bytes` bytes.
+        ///
+        /// # Safety
+        /// Launched with [`ENCODE`], one block per started tile, at least one. `plain` is 16-aligned and holds `plain_bytes`;
+        /// `stream` is 16-aligned and holds the longest stream of that many bytes; `look_back` has a zero word per block,
+        /// `report` is a `StreamReport` of ones. Nothing else touches the outputs until the launch is over.
+        #[kernel(launch = shared_types::reducer::ENCODE)]
+        pub unsafe fn $name(plain: *const U32x4, plain_bytes: u32, chunk_log2: u32, stream: *mut u8, look_back: *mut u64, report: *mut u64) {
+            // SAFETY: the caller's promise.
+            unsafe { encode::<$word, $repeat, $upper>(plain, plain_bytes, chunk_log2, stream, look_back, report) }
+        }
+    )*};
+}
+
+entry_points! {
+    rre_encode_w1, 1, true, false;
+    rre_encode_w2, 2, true, false;
+    rre_encode_w4, 4, true, false;
+    rre_encode_w8, 8, true, false;
+    rze_encode_w1, 1, false, false;
+    rze_encode_w2, 2, false, false;
+    rze_encode_w4, 4, false, false;
+    rze_encode_w8, 8, false, false;
+    rare_encode_w1, 1, true, true;
+    rare_encode_w2, 2, true, true;
+    rare_encode_w4, 4, true, true;
+    rare_encode_w8, 8, true, true;
+    raze_encode_w1, 1, false, true;
+    raze_encode_w2, 2, false, true;
+    raze_encode_w4, 4, false, true;
+    raze_encode_w8, 8, false, true;
+}
