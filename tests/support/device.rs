@@ -83,7 +83,10 @@ impl Cuda {
     /// CLOG with `settings`.
     pub fn codec(&self, settings: Settings) -> DeviceCodec {
         let mut codecs = self.codecs.lock().expect("no test panicked in here");
-        codecs.entry(settings).or_insert_with(|| clog::on_device(settings, &self.device).expect("kernels")).clone()
+        codecs
+            .entry(settings)
+            .or_insert_with(|| DeviceCodec::new(&clog::ENTRY, settings, &self.device).expect("kernels"))
+            .clone()
     }
 
     fn buffer(&self, bytes: usize, fill: &[u8]) -> DeviceBuffer {

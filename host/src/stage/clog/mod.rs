@@ -42,8 +42,6 @@
 //! CLOG is a component of the LC framework (Texas State University); see THIRD_PARTY.md.
 
 mod cpu;
-#[cfg(feature = "cuda")]
-mod cuda;
 mod format;
 #[cfg(test)]
 mod tests;
@@ -55,9 +53,7 @@ use shared_types::lc::{ChunkStatus, WordSize};
 
 pub use super::lc::Settings;
 #[cfg(feature = "cuda")]
-pub use super::lc::cuda::{Decoded, DeviceCodec, REPORT_BYTES, chunk_status, stream_status};
-#[cfg(feature = "cuda")]
-pub use cuda::on_device;
+pub use super::lc::{Decoded, DeviceCodec, REPORT_BYTES, chunk_status, stream_status};
 pub use shared_types::clog::Layout;
 
 /// CLOG's row in the table of stages.
@@ -82,7 +78,9 @@ impl Component for Clog {
         match backend {
             Backend::Cpu => Ok(Box::new(lc::CpuCoder::<Self>::new(settings))),
             #[cfg(feature = "cuda")]
-            Backend::Cuda(device) => Ok(Box::new(lc::cuda::CudaCoder::new(cuda::on_device(settings, device)?, check)?)),
+            Backend::Cuda(device) => {
+                Ok(Box::new(lc::cuda::CudaCoder::new(lc::DeviceCodec::new(&ENTRY, settings, device)?, check)?))
+            }
         }
     }
 

@@ -7,43 +7,24 @@
 //!
 //! Nothing waits for the host and nothing is allocated, so either direction can be recorded into a CUDA graph.
 
+use super::kernels::KernelNames;
 use super::{Settings, container};
 use crate::backend::{Arg, CudaDevice, DeviceBuffer, DeviceSlice, DeviceSliceMut, Kernel, Stream};
-use crate::stage::Coder;
+use crate::stage::{Coder, Entry};
 use crate::{Error, Result};
-use shared_types::launch::Launch;
 use shared_types::lc::{ChunkStatus, Container, NO_FAULT, SCAN, SCAN_ENTRIES, StreamReport, StreamStatus};
 
 /// Every buffer that a kernel touches begins at such a multiple.
 const ALIGN: u64 = 16;
 
-/// The kernels of a component with some settings, and their shapes.
-#[derive(Clone, Copy, Debug)]
-pub struct KernelNames {
-    /// The chunks, plain to stream.
-    pub encode: &'static str,
-    /// The chunks, stream to plain.
-    pub decode: &'static str,
-    /// Kernels of their own for the short last chunk, plain to stream and back, where those above do not take it.
-    pub tails: Option<[&'static str; 2]>,
-    /// Shape of `encode`.
-    pub encode_launch: Launch,
-    /// Shape of `decode`.
-    pub decode_launch: Launch,
-    /// Shape of the tails.
-    pub tail_launch: Launch,
-    /// Plain bytes that a block of `encode` and `decode` takes.
-    pub tile_bytes: u32,
-}
-
 /// A component on one device, for data that is there already: buffers in, buffers out, in the caller's stream.
 ///
 /// ```no_run
 /// use warpack::backend::{CudaDevice, DeviceBuffer, Stream};
-/// use warpack::stage::clog::{self, Settings};
+/// use warpack::stage::clog::{self, DeviceCodec, Settings};
 /// let device = CudaDevice::open(0)?;
 /// let stream = Stream::new(&device)?;
-/// let codec = clog::on_device(Settings::default(), &device)?;
+/// let codec = DeviceCodec::new(&clog::ENTRY, Settings::default(), &device)?;
 /// let plain = DeviceBuffer::new(&device, 1 << 20)?; // your data
 /// let mut coded = DeviceBuffer::new(&device, codec.max_stream_bytes(1 << 20)?)?;
 /// let mut scratch = DeviceBuffer::new(&device, codec.encode_scratch_bytes(1 << 20))?;
@@ -69,11 +50,13 @@ pub struct DeviceCodec {
 pub const REPORT_BYTES: usize = size_of::<StreamReport>();
 
 impl DeviceCodec {
-    /// The component whose kernels are `names`, on `device`.
+    /// The component of `entry`, a row of the table of stages, on `device`.
     ///
     /// # Errors
-    /// [`Error::Cuda`] where the kernels can't be loaded.
-    pub(crate) fn new(settings: Settings, names: KernelNames, device: &CudaDevice) -> Result<Self> {
+    /// [`Error::Cuda`] where the kernels can't be loaded, or where the stage is no LC component.
+    pub fn new(entry: &Entry, settings: Settings, device: &CudaDevice) -> Result<Self> {
+        let names = KernelNames::of(entry.name, settings)
+            .ok_or_else(|| Error::Cuda { call: "DeviceCodec::new", message: format!("{} has no kernels", entry.name) })?;
         Ok(Self {
             device: device.clone(),
             settings,
@@ -305,7 +288,10 @@ pub enum Decoded {
 /// The status that a kernel wrote as `number`; every number that no kernel writes counts as not decoded.
 pub fn chunk_status(number: u32) -> ChunkStatus {
     use ChunkStatus::*;
-    [Ok, Truncated, LengthTag, Width, Keep, Bitmap, CodedLength, Padding].into_iter().find(|s| *s as u32 == number).unwrap_or(NotDecoded)
+    [Ok, Truncated, LengthTag, Width, Keep, Bitmap, CodedLength, Padding]
+        .into_iter()
+        .find(|s| *s as u32 == number)
+        .unwrap_or(NotDecoded)
 }
 
 /// As [`chunk_status`], for the container.

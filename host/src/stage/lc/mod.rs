@@ -26,9 +26,13 @@ mod component;
 mod container;
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
+#[cfg(feature = "cuda")]
+mod kernels;
 mod settings;
 
 pub(crate) use component::CpuCoder;
 pub use component::{Component, Family, Scratch};
 pub use container::{check, decode, decode_each, encode, max_coded_bytes, max_plain_bytes};
+#[cfg(feature = "cuda")]
+pub use cuda::{Decoded, DeviceCodec, REPORT_BYTES, chunk_status, stream_status};
 pub use settings::Settings;
