@@ -8,8 +8,7 @@ use support::device::{Cuda, POISON};
 use support::generate::half_normal_u16;
 use support::{Executor, Spec};
 use warpack::backend::{CudaDevice, DeviceBuffer, DeviceSlice, Stream};
-use warpack::stage::clog::{Decoded, REPORT_BYTES};
-use warpack::stage::lc::Settings;
+use warpack::stage::lc::{Decoded, REPORT_BYTES, Settings};
 use warpack::{Backend, Error};
 
 /// The device, or nothing to do.
@@ -30,8 +29,8 @@ fn both_directions_run_from_one_graph_without_the_host() {
     let Some(cuda) = device() else { return };
     let stream = Stream::new(cuda.device()).expect("a stream");
     // Short last chunk, whole chunks only, less than a chunk.
-    for (settings, bytes) in Settings::all().flat_map(|settings| [100_001, 131_072, 99].map(|bytes| (settings, bytes))) {
-        let codec = cuda.codec(settings);
+    for (spec, bytes) in Spec::all().flat_map(|spec| [100_001, 131_072, 99].map(|bytes| (spec, bytes))) {
+        let codec = cuda.codec(&spec);
         let first = half_normal_u16(bytes / 2 + 1, 300.0);
         let second = half_normal_u16(bytes / 2 + 1, 20.0);
         let mut plain = filled(cuda.device(), &stream, bytes, &[]);
@@ -74,15 +73,14 @@ fn both_directions_run_from_one_graph_without_the_host() {
             unsafe { graph.launch(&stream).expect("a launch") };
             let stream_bytes = codec.read_encoded(encoded.as_slice(), &stream).expect("a length") as usize;
             let found = codec.read_decoded(decoded.as_slice(), &stream);
-            assert_eq!(found, Ok(Decoded::Whole { plain_bytes: bytes as u64 }), "{settings:?}, {bytes} bytes");
+            assert_eq!(found, Ok(Decoded::Whole { plain_bytes: bytes as u64 }), "{spec:?}, {bytes} bytes");
             let mut host = vec![0; stream_bytes];
             stream.copy_to_host(&mut host, coded.as_slice().slice(..stream_bytes)).expect("a copy");
-            let mut expected = Vec::new();
-            warpack::stage::clog::encode(settings, data, &mut expected).expect("a stream");
-            support::assert_same_bytes(&host, &expected, &format!("{settings:?}, {bytes} bytes"));
+            let expected = support::Cpu.encode(&spec, data).expect("a stream");
+            support::assert_same_bytes(&host, &expected, &format!("{spec:?}, {bytes} bytes"));
             let mut host = vec![0; bytes];
             stream.copy_to_host(&mut host, again.as_slice()).expect("a copy");
-            support::assert_same_bytes(&host, data, &format!("{settings:?}, {bytes} bytes"));
+            support::assert_same_bytes(&host, data, &format!("{spec:?}, {bytes} bytes"));
         }
     }
 }
@@ -91,7 +89,7 @@ fn both_directions_run_from_one_graph_without_the_host() {
 fn buffers_that_do_not_fit_are_refused_before_anything_runs() {
     let Some(cuda) = device() else { return };
     let stream = Stream::new(cuda.device()).expect("a stream");
-    let codec = cuda.codec(Settings::default());
+    let codec = cuda.codec(&Spec { entry: &warpack::stage::clog::ENTRY, settings: Settings::default() });
     let bytes = 100_000;
     let plain = filled(cuda.device(), &stream, bytes, &[]);
     let max_stream_bytes = codec.max_stream_bytes(bytes as u64).expect("a length");
@@ -133,18 +131,17 @@ fn buffers_that_do_not_fit_are_refused_before_anything_runs() {
 #[test]
 fn a_capacity_larger_than_the_data_is_left_alone_behind_it() {
     let Some(cuda) = device() else { return };
-    for settings in Settings::all() {
+    for spec in Spec::all() {
         let plain = half_normal_u16(50_003, 300.0);
-        let mut coded = Vec::new();
-        warpack::stage::clog::encode(settings, &plain, &mut coded).expect("a stream");
+        let coded = support::Cpu.encode(&spec, &plain).expect("a stream");
         for extra in [0, 1, 4096, 1 << 20] {
-            let outcome = cuda.outcome(settings, &coded, plain.len() + extra);
+            let outcome = cuda.outcome(&spec, &coded, plain.len() + extra);
             assert_eq!(outcome.decoded, Decoded::Whole { plain_bytes: plain.len() as u64 });
             support::assert_same_bytes(&outcome.plain[..plain.len()], &plain, "the data");
             assert!(outcome.plain[plain.len()..].iter().all(|byte| *byte == POISON), "written behind the data");
         }
         // One byte less than the stream holds: refused, nothing written.
-        let outcome = cuda.outcome(settings, &coded, plain.len() - 1);
+        let outcome = cuda.outcome(&spec, &coded, plain.len() - 1);
         let status = shared_types::lc::StreamStatus::PlainLength;
         assert_eq!(outcome.decoded, Decoded::BadStream { status, chunk: 0 });
         assert!(outcome.plain.iter().all(|byte| *byte == POISON));
@@ -156,7 +153,7 @@ fn a_capacity_larger_than_the_data_is_left_alone_behind_it() {
 fn long_inputs_come_out_as_on_the_cpu() {
     let Some(cuda) = device() else { return };
     let plain = half_normal_u16(20_000_001, 300.0);
-    for spec in Spec::all_clog() {
+    for spec in Spec::all() {
         let expected = support::Cpu.encode(&spec, &plain).expect("a stream");
         let mut coder = spec.stage().coder(&Backend::Cuda(cuda.device().clone())).expect("a coder");
         for part in [plain.len(), 1_000_000, 0, plain.len()] {

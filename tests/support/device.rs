@@ -5,9 +5,8 @@ use super::{Executor, Spec};
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock};
 use warpack::backend::{CudaDevice, DeviceBuffer, Stream};
-use warpack::stage::clog::{self, Decoded, DeviceCodec, REPORT_BYTES, chunk_status};
-use warpack::stage::lc::Settings;
-use warpack::{Error, Result};
+use warpack::stage::lc::{Decoded, DeviceCodec, REPORT_BYTES, Settings, chunk_status};
+use warpack::{Backend, Error, Result};
 
 use shared_types::lc::ChunkStatus;
 
@@ -27,7 +26,8 @@ pub const POISON: u8 = 0xA5;
 
 /// The error that the CPU would give for what the kernels found, after checking that it is for the same reason.
 pub fn as_cpu(spec: &Spec, coded: &[u8], plain_bytes: usize, outcome: Outcome) -> Result<Vec<u8>> {
-    let expected = clog::decode(spec.settings, coded, &mut vec![0; plain_bytes]);
+    let mut cpu = spec.stage().coder(&Backend::Cpu).expect("a CPU coder");
+    let expected = cpu.decode(coded, &mut vec![0; plain_bytes]);
     if let Err(fault @ Error::PlainLength { .. }) = &expected {
         // Only the host knows which length the caller expects; the kernels know the capacity.
         return Err(fault.clone());
@@ -60,7 +60,7 @@ pub fn as_cpu(spec: &Spec, coded: &[u8], plain_bytes: usize, outcome: Outcome) -
 pub struct Cuda {
     device: CudaDevice,
     stream: Stream,
-    codecs: Mutex<HashMap<Settings, DeviceCodec>>,
+    codecs: Mutex<HashMap<(&'static str, Settings), DeviceCodec>>,
 }
 
 impl Cuda {
@@ -80,13 +80,11 @@ impl Cuda {
         &self.device
     }
 
-    /// CLOG with `settings`.
-    pub fn codec(&self, settings: Settings) -> DeviceCodec {
+    /// The component with its settings.
+    pub fn codec(&self, spec: &Spec) -> DeviceCodec {
         let mut codecs = self.codecs.lock().expect("no test panicked in here");
-        codecs
-            .entry(settings)
-            .or_insert_with(|| DeviceCodec::new(&clog::ENTRY, settings, &self.device).expect("kernels"))
-            .clone()
+        let codec = codecs.entry((spec.entry.name, spec.settings));
+        codec.or_insert_with(|| DeviceCodec::new(spec.entry, spec.settings, &self.device).expect("kernels")).clone()
     }
 
     fn buffer(&self, bytes: usize, fill: &[u8]) -> DeviceBuffer {
@@ -97,8 +95,8 @@ impl Cuda {
     }
 
     /// Decodes whatever `coded` is.
-    pub fn outcome(&self, settings: Settings, coded: &[u8], plain_capacity: usize) -> Outcome {
-        let codec = self.codec(settings);
+    pub fn outcome(&self, spec: &Spec, coded: &[u8], plain_capacity: usize) -> Outcome {
+        let codec = self.codec(spec);
         let (coded, mut plain) = (self.buffer(coded.len(), coded), self.buffer(plain_capacity, &[]));
         let status_bytes = codec.status_bytes(plain_capacity as u64);
         let (mut statuses, mut report) = (self.buffer(status_bytes, &[]), self.buffer(REPORT_BYTES, &[]));
@@ -132,7 +130,7 @@ impl Executor for Cuda {
     }
 
     fn encode(&self, spec: &Spec, plain: &[u8]) -> Result<Vec<u8>> {
-        let codec = self.codec(spec.settings);
+        let codec = self.codec(spec);
         let bytes = plain.len() as u64;
         let plain = self.buffer(plain.len(), plain);
         let mut coded = self.buffer(codec.max_stream_bytes(bytes)?, &[]);
@@ -155,6 +153,6 @@ impl Executor for Cuda {
     }
 
     fn decode(&self, spec: &Spec, coded: &[u8], plain_bytes: usize) -> Result<Vec<u8>> {
-        as_cpu(spec, coded, plain_bytes, self.outcome(spec.settings, coded, plain_bytes))
+        as_cpu(spec, coded, plain_bytes, self.outcome(spec, coded, plain_bytes))
     }
 }

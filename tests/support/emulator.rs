@@ -11,8 +11,7 @@ use shared_types::clog::{DECODE, TAIL, encode_launch};
 use shared_types::launch::Launch;
 use shared_types::lc::{ChunkSize, ChunkStatus, Container, NO_FAULT, SCAN, SCAN_ENTRIES, StreamReport, TILE_BYTES, WordSize};
 use warpack::Result;
-use warpack::stage::clog::{Decoded, chunk_status, stream_status};
-use warpack::stage::lc::Settings;
+use warpack::stage::lc::{Decoded, Settings, chunk_status, stream_status};
 
 type Encode = unsafe fn(*const U32x4, u32, u32, *mut u8, *mut u64, *mut u64);
 type EncodeTail = unsafe fn(*const u8, u32, u32, *mut u8, *const u64, *mut u64);

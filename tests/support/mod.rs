@@ -24,6 +24,11 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// Every LC component in all its settings.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::all_clog()
+    }
+
     /// CLOG in all its settings.
     pub fn all_clog() -> impl Iterator<Item = Self> {
         let entry = &warpack::stage::clog::ENTRY;

@@ -1,8 +1,8 @@
 //! `warpack bench`
 //!
 //! Each codec, with each of its settings, codes and decodes each input as one piece, from host memory to host memory. Times are taken by the
-//! clock around a call of the [`Coder`](crate::stage::Coder): for a device they include the copies. What a device's own clock says about its
-//! kernels belongs into [`Measured`], filled in by [`measure`].
+//! clock around a call of the [`Coder`](crate::stage::Coder): for a device they include the copies. Beside them stands what a device's own
+//! clock says of the kernels alone, and of a plain copy of the same bytes within its memory.
 
 use super::failure::{Failure, Outcome, print};
 use super::json::Json;
@@ -69,6 +69,16 @@ struct Measured {
     /// Host to host, by the clock.
     encode: Times,
     decode: Times,
+    /// In a device's memory, by its clock.
+    on_device: Option<OnDevice>,
+}
+
+/// From a device's memory to the same, all launches of a call, by the device's clock.
+struct OnDevice {
+    encode: Times,
+    decode: Times,
+    /// Copying the plain bytes.
+    copy: Times,
 }
 
 struct Row<'a> {
@@ -172,7 +182,19 @@ fn measure(stage: &dyn Stage, backend: &Backend, plain: &[u8], repeat: u32) -> O
         coder.decode(&coded, &mut again)?;
         decode.push(start.elapsed());
     }
-    Ok(Measured { coded_bytes: coded.len() as u64, encode: Times::new(encode), decode: Times::new(decode) })
+    let on_device = match backend {
+        Backend::Cpu => None,
+        #[cfg(feature = "cuda")]
+        Backend::Cuda(device) => match stage.on_device(device)? {
+            Some(codec) => {
+                let crate::stage::lc::clock::Clocked { encode, decode, copy } =
+                    crate::stage::lc::clock::measure(&codec, plain, &coded, repeat.max(9))?;
+                Some(OnDevice { encode: Times::new(encode), decode: Times::new(decode), copy: Times::new(copy) })
+            }
+            None => None,
+        },
+    };
+    Ok(Measured { coded_bytes: coded.len() as u64, encode: Times::new(encode), decode: Times::new(decode), on_device })
 }
 
 impl Times {
@@ -207,6 +229,10 @@ fn as_json(rows: &[Row], repeat: u32) -> Json {
         let has_settings = !stage.record().settings.is_empty();
         let word = options.word_size.filter(|_| has_settings).map(WordSize::bytes);
         let chunk = options.chunk_size.filter(|_| has_settings).map(ChunkSize::bytes);
+        let on_device = |times: fn(&OnDevice) -> &Times| match &row.measured.on_device {
+            Some(measured) => times(measured).json(row.plain_bytes),
+            None => Json::from(None::<f64>),
+        };
         Json::Object(vec![
             ("file", row.file.into()),
             ("codec", entry.name.into()),
@@ -218,21 +244,27 @@ fn as_json(rows: &[Row], repeat: u32) -> Json {
             ("ratio", ratio(row.plain_bytes, row.measured.coded_bytes).into()),
             ("encode", row.measured.encode.json(row.plain_bytes)),
             ("decode", row.measured.decode.json(row.plain_bytes)),
+            ("device_encode", on_device(|times| &times.encode)),
+            ("device_decode", on_device(|times| &times.decode)),
+            ("device_copy", on_device(|times| &times.copy)),
         ])
     };
     Json::Object(vec![
         ("cpu", devices::cpu_model().into()),
         ("threads", (rayon::current_num_threads() as u64).into()),
         ("repeat", repeat.into()),
-        ("clock", "host to host".into()),
+        ("clock", "host to host; device_*: device memory to device memory, by the device's clock".into()),
         ("rows", rows.iter().map(row).collect()),
     ])
 }
 
 fn as_table(rows: &[Row], repeat: u32) -> String {
-    let mut table = vec![["codec", "word", "chunk", "backend", "ratio", "encode GB/s", "decode GB/s"].map(String::from)];
+    let columns =
+        ["codec", "word", "chunk", "backend", "ratio", "encode GB/s", "decode GB/s", "kernels: encode", "decode", "copy"];
+    let mut table = vec![columns.map(String::from)];
     let mut text = format!(
-        "{}, {} threads; host to host, median of {repeat}, 1 GB = 10^9 plain bytes\n",
+        "{}, {} threads; host to host, kernels by the device's clock from device memory to device memory; median of {repeat}, \
+         1 GB = 10^9 plain bytes\n",
         devices::cpu_model(),
         rayon::current_num_threads()
     );
@@ -248,6 +280,10 @@ fn as_table(rows: &[Row], repeat: u32) -> String {
             Some(bytes) if !stage.record().settings.is_empty() => bytes.to_string(),
             _ => "-".into(),
         };
+        let on_device = |times: fn(&OnDevice) -> &Times| match &row.measured.on_device {
+            Some(measured) => format!("{:.0}", gb_per_s(row.plain_bytes, times(measured).median())),
+            None => "-".into(),
+        };
         table.push([
             entry.name.into(),
             shown(options.word_size.map(WordSize::bytes)),
@@ -256,11 +292,14 @@ fn as_table(rows: &[Row], repeat: u32) -> String {
             format!("{:.3}", ratio(row.plain_bytes, row.measured.coded_bytes)),
             format!("{:.2}", gb_per_s(row.plain_bytes, row.measured.encode.median())),
             format!("{:.2}", gb_per_s(row.plain_bytes, row.measured.decode.median())),
+            on_device(|times| &times.encode),
+            on_device(|times| &times.decode),
+            on_device(|times| &times.copy),
         ]);
     }
     let widths: Vec<usize> =
         (0..table[0].len()).map(|column| table.iter().map(|row| row[column].len()).max().unwrap_or(0)).collect();
-    let line = |row: &[String; 7]| {
+    let line = |row: &[String; 10]| {
         let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
         format!("{}\n", cells.join("  "))
     };

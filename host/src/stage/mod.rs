@@ -33,6 +33,16 @@ pub trait Stage: Debug + Send + Sync {
         false
     }
 
+    /// The stage for data that is in a device's memory already, where it has kernels.
+    ///
+    /// # Errors
+    /// [`crate::Error::Cuda`] where the kernels can't be loaded.
+    #[cfg(feature = "cuda")]
+    fn on_device(&self, device: &crate::backend::CudaDevice) -> Result<Option<lc::DeviceCodec>> {
+        let _ = device;
+        Ok(None)
+    }
+
     /// A coder on `backend`, with whatever it keeps between calls (streams, device buffers).
     ///
     /// # Errors

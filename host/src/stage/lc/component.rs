@@ -109,6 +109,11 @@ impl<C: Component> Stage for Family<C> {
         container::max_coded_bytes(self.settings.chunk, plain)
     }
 
+    #[cfg(feature = "cuda")]
+    fn on_device(&self, device: &crate::backend::CudaDevice) -> Result<Option<super::DeviceCodec>> {
+        super::DeviceCodec::new(C::entry(), self.settings, device).map(Some)
+    }
+
     fn coder(&self, backend: &Backend) -> Result<Box<dyn Coder>> {
         C::coder(self.settings, backend)
     }

@@ -22,6 +22,8 @@
 //! The chunk formats are those of the LC framework (Texas State University), the container is that of FZGPUModules; see
 //! THIRD_PARTY.md.
 
+#[cfg(feature = "cuda")]
+pub mod clock;
 mod component;
 mod container;
 #[cfg(feature = "cuda")]
