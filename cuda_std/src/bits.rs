@@ -108,6 +108,20 @@ pub fn dp4a(a: u32, b: u32, c: u32) -> u32 {
         .fold(c, |sum, (a, b)| sum.wrapping_add(u32::from(a) * u32::from(b)));
 }
 
+/// `value`, which the compiler knows nothing about: it computes again what it could otherwise keep in a register from an
+/// earlier use, where registers are dearer than instructions.
+///
+/// ```
+/// assert_eq!(cuda_std::bits::opaque(7), 7);
+/// ```
+#[inline(always)]
+pub fn opaque(value: u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    return imp::opaque(value);
+    #[cfg(not(target_arch = "nvptx64"))]
+    return value;
+}
+
 /// Four bytes picked from the eight of `b:a` (`prmt.b32`).
 ///
 /// Byte `i` of the result is chosen by nibble `i` of `sel`: its low three bits are the number of the byte, 0 to 3

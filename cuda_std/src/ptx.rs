@@ -146,6 +146,14 @@ pub fn nanosleep(nanoseconds: u32) {
 }
 
 #[inline(always)]
+pub fn opaque(value: u32) -> u32 {
+    let result;
+    // SAFETY: copies a register.
+    unsafe { asm!("mov.b32 {}, {};", out(reg32) result, in(reg32) value, options(nomem, nostack, preserves_flags)) }
+    result
+}
+
+#[inline(always)]
 pub fn spin_wait() {
     // Polling again at once is what a device does best; the load that polls is what takes the time.
 }

@@ -7,6 +7,8 @@
 //! | [`lc`] | the container around the LC components: checks and offsets of its entries |
 //! | [`collectives`] | what kernels share: look-back, copying out |
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
+#![allow(clippy::precedence, reason = "shifts and masks stand beside each other in every line")]
+#![allow(clippy::too_many_arguments, reason = "pointers inside a struct become generic accesses")]
 
 mod bits128;
 pub mod clog;

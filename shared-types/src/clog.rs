@@ -54,7 +54,7 @@ impl Layout {
 }
 
 /// Bytes that a packed chunk's slot in shared memory has in front of its payload: the header ends where they end.
-pub const SLOT_LEAD: u32 = 32;
+pub const SLOT_LEAD: u32 = 48;
 
 /// Bytes behind a full chunk in its slot, so that 16-byte reads may pass the end.
 pub const SLOT_SLACK: u32 = 32;
@@ -65,9 +65,9 @@ pub const SLOT_WORDS: usize = 8 * (4096 + SLOT_LEAD + SLOT_SLACK) as usize / 4;
 /// Encoding of full chunks: one block a tile of 32 KiB, eight warps of 4096 bytes each.
 ///
 /// More blocks in flight hide the look-back, but hold the registers down: 48 (five blocks) are enough only where a row is
-/// one subchunk.
-pub const fn encode_launch(chunk: ChunkSize) -> Launch {
-    let min_blocks = if matches!(chunk, ChunkSize::C16384) { 5 } else { 4 };
+/// one subchunk, and packed as it is (CLOG, not HCLOG's `zigzag`).
+pub const fn encode_launch(chunk: ChunkSize, zigzag: bool) -> Launch {
+    let min_blocks = if matches!(chunk, ChunkSize::C16384) && !zigzag { 5 } else { 4 };
     Launch { threads: 256, shared_bytes: SLOT_WORDS as u32 * 4 + 352, min_blocks }
 }
 

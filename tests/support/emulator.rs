@@ -32,9 +32,9 @@ impl Kernels {
     fn of(spec: &Spec) -> Self {
         let (encode, decode) = kernels(spec.entry.name, spec.settings);
         let chunk = spec.settings.chunk;
-        if spec.entry.name == "clog" {
-            let tails = Some(tails(spec.settings.word));
-            let (encode_launch, decode_launch) = (encode_launch(chunk), DECODE);
+        if let "clog" | "hclog" = spec.entry.name {
+            let tails = Some(tails(spec.entry.name, spec.settings.word));
+            let (encode_launch, decode_launch) = (encode_launch(chunk, spec.entry.name == "hclog"), DECODE);
             return Self { encode, decode, tails, encode_launch, decode_launch, tile_bytes: TILE_BYTES };
         }
         use shared_types::reducer;
@@ -59,6 +59,18 @@ fn kernels(component: &str, settings: Settings) -> (Encode, Decode) {
         ("clog", W2, C16384) => (encode::clog_encode_w2_c16384, decode::clog_decode_w2_c16384),
         ("clog", W4, C16384) => (encode::clog_encode_w4_c16384, decode::clog_decode_w4_c16384),
         ("clog", W8, C16384) => (encode::clog_encode_w8_c16384, decode::clog_decode_w8_c16384),
+        ("hclog", W1, C4096) => (encode::hclog_encode_w1_c4096, decode::hclog_decode_w1_c4096),
+        ("hclog", W2, C4096) => (encode::hclog_encode_w2_c4096, decode::hclog_decode_w2_c4096),
+        ("hclog", W4, C4096) => (encode::hclog_encode_w4_c4096, decode::hclog_decode_w4_c4096),
+        ("hclog", W8, C4096) => (encode::hclog_encode_w8_c4096, decode::hclog_decode_w8_c4096),
+        ("hclog", W1, C8192) => (encode::hclog_encode_w1_c8192, decode::hclog_decode_w1_c8192),
+        ("hclog", W2, C8192) => (encode::hclog_encode_w2_c8192, decode::hclog_decode_w2_c8192),
+        ("hclog", W4, C8192) => (encode::hclog_encode_w4_c8192, decode::hclog_decode_w4_c8192),
+        ("hclog", W8, C8192) => (encode::hclog_encode_w8_c8192, decode::hclog_decode_w8_c8192),
+        ("hclog", W1, C16384) => (encode::hclog_encode_w1_c16384, decode::hclog_decode_w1_c16384),
+        ("hclog", W2, C16384) => (encode::hclog_encode_w2_c16384, decode::hclog_decode_w2_c16384),
+        ("hclog", W4, C16384) => (encode::hclog_encode_w4_c16384, decode::hclog_decode_w4_c16384),
+        ("hclog", W8, C16384) => (encode::hclog_encode_w8_c16384, decode::hclog_decode_w8_c16384),
         ("rre", W1, _) => (reducer::encode::rre_encode_w1, reducer::decode::rre_decode_w1),
         ("rre", W2, _) => (reducer::encode::rre_encode_w2, reducer::decode::rre_decode_w2),
         ("rre", W4, _) => (reducer::encode::rre_encode_w4, reducer::decode::rre_decode_w4),
@@ -79,12 +91,16 @@ fn kernels(component: &str, settings: Settings) -> (Encode, Decode) {
     }
 }
 
-fn tails(word: WordSize) -> (EncodeTail, DecodeTail) {
-    match word {
-        WordSize::W1 => (tail::clog_encode_tail_w1, tail::clog_decode_tail_w1),
-        WordSize::W2 => (tail::clog_encode_tail_w2, tail::clog_decode_tail_w2),
-        WordSize::W4 => (tail::clog_encode_tail_w4, tail::clog_decode_tail_w4),
-        WordSize::W8 => (tail::clog_encode_tail_w8, tail::clog_decode_tail_w8),
+fn tails(component: &str, word: WordSize) -> (EncodeTail, DecodeTail) {
+    match (component, word) {
+        ("clog", WordSize::W1) => (tail::clog_encode_tail_w1, tail::clog_decode_tail_w1),
+        ("clog", WordSize::W2) => (tail::clog_encode_tail_w2, tail::clog_decode_tail_w2),
+        ("clog", WordSize::W4) => (tail::clog_encode_tail_w4, tail::clog_decode_tail_w4),
+        ("clog", WordSize::W8) => (tail::clog_encode_tail_w8, tail::clog_decode_tail_w8),
+        (_, WordSize::W1) => (tail::hclog_encode_tail_w1, tail::hclog_decode_tail_w1),
+        (_, WordSize::W2) => (tail::hclog_encode_tail_w2, tail::hclog_decode_tail_w2),
+        (_, WordSize::W4) => (tail::hclog_encode_tail_w4, tail::hclog_decode_tail_w4),
+        (_, WordSize::W8) => (tail::hclog_encode_tail_w8, tail::hclog_decode_tail_w8),
     }
 }
 

@@ -7,7 +7,7 @@
 //!
 //! A chunk that fails a check decodes to zeros and leaves its status; the others do not notice.
 
-use super::{ROWS, Shape, Widths, for_rows, pack};
+use super::{ROWS, Shape, Widths, for_rows, pack, zigzag};
 use crate::{
     collectives::ALL_LANES,
     lc::{Header, read_entry, read_header, stream_bytes},
@@ -63,20 +63,25 @@ impl Coded {
         ]
     }
 
-    /// The width of subchunk `lane` of a chunk of `len` plain bytes in `coded` bytes; tag and widths are checked. All
-    /// lanes of a warp call this; all agree on whether it is an error.
+    /// The width of subchunk `lane` of a chunk of `len` plain bytes in `coded` bytes, and HCLOG's flags; tag and widths are
+    /// checked. All lanes of a warp call this; all agree on whether it is an error.
     ///
     /// # Safety
     /// The stream holds the chunk's `coded` bytes.
     #[inline(always)]
-    pub unsafe fn read_width<const W: u32>(self, coded: u32, len: u32) -> Result<u32, ChunkStatus> {
+    pub unsafe fn read_width<const W: u32, const H: bool>(self, coded: u32, len: u32) -> Result<(u32, u32), ChunkStatus> {
         let field = (8 * W).ilog2() + 1;
-        if coded < 2 + 4 * field {
+        let lead = if H { 32 } else { 0 };
+        if coded * 8 < lead + 16 + 32 * field {
             return Err(ChunkStatus::Truncated);
         }
-        // SAFETY: tag and fields lie within the chunk.
-        let (tag, width) = unsafe {
-            (self.window(0, 16)[0] & 0xFFFF, self.window(16 + warp::lane_id() * field, field)[0] & ((1 << field) - 1))
+        // SAFETY: flags, tag and fields lie within the chunk.
+        let (flags, tag, width) = unsafe {
+            (
+                if H { self.window(0, 32)[0] } else { 0 },
+                self.window(lead, 16)[0] & 0xFFFF,
+                self.window(lead + 16 + warp::lane_id() * field, field)[0] & ((1 << field) - 1),
+            )
         };
         if tag != len {
             return Err(ChunkStatus::LengthTag);
@@ -84,7 +89,7 @@ impl Coded {
         if warp::warp_vote_any(ALL_LANES, width > 8 * W) {
             return Err(ChunkStatus::Width);
         }
-        Ok(width)
+        Ok((width, flags))
     }
 }
 
@@ -111,8 +116,7 @@ pub(crate) unsafe fn report_chunk(statuses: *mut u32, report: *mut u64, chunk: u
 /// # Safety
 /// As for the entry points.
 #[inline(always)]
-#[allow(clippy::too_many_arguments, reason = "pointers inside a struct become generic accesses")]
-unsafe fn decode<const W: u32, const C: u32>(
+unsafe fn decode<const W: u32, const C: u32, const H: bool>(
     stream: *const u8,
     length: *const u64,
     capacity: u64,
@@ -124,7 +128,7 @@ unsafe fn decode<const W: u32, const C: u32>(
 ) {
     let lane = warp::lane_id();
     let unit = thread::block_idx_x() * (TILE_BYTES / 4096) + thread::thread_idx_x() / 32;
-    let (chunk, part) = (unit / Shape::<W, C>::WARPS, unit % Shape::<W, C>::WARPS);
+    let (chunk, part) = (unit / Shape::<W, C, H>::WARPS, unit % Shape::<W, C, H>::WARPS);
     // SAFETY: the caller's promises. The scan has seen this header; it is read again to stay on the device.
     let header = unsafe { read_header(stream, stream_bytes(length, capacity), C.ilog2(), plain_capacity) }
         .unwrap_or(Header { plain: 0, chunks: 0 });
@@ -137,24 +141,24 @@ unsafe fn decode<const W: u32, const C: u32>(
     }
 
     // SAFETY: the scan found the chunk's bytes within the stream.
-    let (coded, widths, status, payload) = unsafe {
+    let (coded, widths, flags, status, payload) = unsafe {
         let (bytes, raw) = read_entry(stream, chunk);
         let start = 8 + 4 * u64::from(header.chunks) + u64::from(*offsets.add(chunk as usize));
         let coded = Coded::at(stream, start);
         if raw {
-            (coded, Widths::full(8 * W), ChunkStatus::Ok, 0)
+            (coded, Widths::full(8 * W), 0, ChunkStatus::Ok, 0)
         } else {
-            let (width, status) = match coded.read_width::<W>(bytes, C) {
-                Ok(width) => (width, ChunkStatus::Ok),
-                Err(status) => (0, status),
+            let (width, flags, status) = match coded.read_width::<W, H>(bytes, C) {
+                Ok((width, flags)) => (width, flags, ChunkStatus::Ok),
+                Err(status) => (0, 0, status),
             };
             let widths = Widths::of(width);
             let sound = status as u32 != ChunkStatus::Ok as u32
-                || bytes == Shape::<W, C>::HEADER + widths.total * (Shape::<W, C>::WORDS / 8);
+                || bytes == Shape::<W, C, H>::HEADER + widths.total * (Shape::<W, C, H>::WORDS / 8);
             if sound {
-                (coded, widths, status, Shape::<W, C>::HEADER * 8)
+                (coded, widths, flags, status, Shape::<W, C, H>::HEADER * 8)
             } else {
-                (coded, Widths::full(0), ChunkStatus::CodedLength, 0)
+                (coded, Widths::full(0), 0, ChunkStatus::CodedLength, 0)
             }
         }
     };
@@ -166,18 +170,22 @@ unsafe fn decode<const W: u32, const C: u32>(
     // SAFETY: a warp's eight rows lie within its chunk, and that within the plain bytes.
     let to = unsafe { plain.add(unit as usize * (ROWS * 32) + lane as usize) };
     for_rows!(I => {
-        let subchunk = (part * ROWS as u32 + I as u32) * Shape::<W, C>::PARTS + lane / Shape::<W, C>::LANES;
+        let subchunk = (part * ROWS as u32 + I as u32) * Shape::<W, C, H>::PARTS + lane / Shape::<W, C, H>::LANES;
         let (width, before) = widths.at(subchunk);
-        let bits = width * Shape::<W, C>::LANE_WORDS;
-        let at = payload + before * Shape::<W, C>::WORDS + lane % Shape::<W, C>::LANES * bits;
+        let bits = width * Shape::<W, C, H>::LANE_WORDS;
+        let at = payload + before * Shape::<W, C, H>::WORDS + lane % Shape::<W, C, H>::LANES * bits;
         // SAFETY: the length was checked, so all bits lie within the chunk; the row within the plain bytes.
-        unsafe { global::store_streaming_v4(to.add(I * 32), pack::unpack::<W>(coded.window(at, bits), width)) };
+        unsafe {
+            let row = pack::unpack::<W>(coded.window(at, bits), width);
+            let row = if H && flags >> subchunk & 1 != 0 { zigzag::unzigzag::<W>(row) } else { row };
+            global::store_streaming_v4(to.add(I * 32), row);
+        }
     });
 }
 
 /// The entry points, one per word size and chunk size.
 macro_rules! entry_points {
-    ($($name:ident, $word:literal, $chunk:literal;)*) => {$(
+    ($($name:ident, $word:literal, $chunk:literal, $zigzag:literal;)*) => {$(
         /// Decodes the full chunks of a stream that `lc_scan_entries` went through before.
         ///
         /// # Safety
@@ -186,7 +194,6 @@ macro_rules! entry_points {
         /// 16-aligned and holds `plain_capacity`; `statuses` has a word per chunk of that many bytes. The chunk size is in the
         /// kernel's name; the argument is there because other components need it.
         #[kernel(launch = shared_types::clog::DECODE)]
-        #[allow(clippy::too_many_arguments, reason = "pointers inside a struct become generic accesses")]
         pub unsafe fn $name(
             stream: *const u8,
             length: *const u64,
@@ -199,22 +206,34 @@ macro_rules! entry_points {
             report: *mut u64,
         ) {
             // SAFETY: the caller's promise.
-            unsafe { decode::<$word, $chunk>(stream, length, capacity, plain, plain_capacity, offsets, statuses, report) }
+            unsafe { decode::<$word, $chunk, $zigzag>(stream, length, capacity, plain, plain_capacity, offsets, statuses, report) }
         }
     )*};
 }
 
 entry_points! {
-    clog_decode_w1_c4096, 1, 4096;
-    clog_decode_w2_c4096, 2, 4096;
-    clog_decode_w4_c4096, 4, 4096;
-    clog_decode_w8_c4096, 8, 4096;
-    clog_decode_w1_c8192, 1, 8192;
-    clog_decode_w2_c8192, 2, 8192;
-    clog_decode_w4_c8192, 4, 8192;
-    clog_decode_w8_c8192, 8, 8192;
-    clog_decode_w1_c16384, 1, 16384;
-    clog_decode_w2_c16384, 2, 16384;
-    clog_decode_w4_c16384, 4, 16384;
-    clog_decode_w8_c16384, 8, 16384;
+    clog_decode_w1_c4096, 1, 4096, false;
+    clog_decode_w2_c4096, 2, 4096, false;
+    clog_decode_w4_c4096, 4, 4096, false;
+    clog_decode_w8_c4096, 8, 4096, false;
+    clog_decode_w1_c8192, 1, 8192, false;
+    clog_decode_w2_c8192, 2, 8192, false;
+    clog_decode_w4_c8192, 4, 8192, false;
+    clog_decode_w8_c8192, 8, 8192, false;
+    clog_decode_w1_c16384, 1, 16384, false;
+    clog_decode_w2_c16384, 2, 16384, false;
+    clog_decode_w4_c16384, 4, 16384, false;
+    clog_decode_w8_c16384, 8, 16384, false;
+    hclog_decode_w1_c4096, 1, 4096, true;
+    hclog_decode_w2_c4096, 2, 4096, true;
+    hclog_decode_w4_c4096, 4, 4096, true;
+    hclog_decode_w8_c4096, 8, 4096, true;
+    hclog_decode_w1_c8192, 1, 8192, true;
+    hclog_decode_w2_c8192, 2, 8192, true;
+    hclog_decode_w4_c8192, 4, 8192, true;
+    hclog_decode_w8_c8192, 8, 8192, true;
+    hclog_decode_w1_c16384, 1, 16384, true;
+    hclog_decode_w2_c16384, 2, 16384, true;
+    hclog_decode_w4_c16384, 4, 16384, true;
+    hclog_decode_w8_c16384, 8, 16384, true;
 }

@@ -9,14 +9,14 @@
 //! | look back | warp 0 | the bytes of all tiles before | `tile_start` |
 //! | copy | every chunk's warps | the slot to its place | the container |
 //!
-//! In a slot the header ends and the payload begins at byte 32, so that both can be built from whole words. A raw chunk
+//! In a slot the header ends and the payload begins at byte 48, so that both can be built from whole words. A raw chunk
 //! is packed at full width and copied without its header.
 
-use super::{ROW_BYTES, ROWS, Shape, Widths, for_rows, pack};
+use super::{ROW_BYTES, ROWS, Shape, Widths, for_rows, pack, zigzag};
 use crate::collectives::{ALL_LANES, copy_out::copy_out, group_max, look_back};
 use crate::lc;
 use cuda_std::{
-    bits::{funnel_shift_left_wrap, shl_clamp},
+    bits::{funnel_shift_left_wrap, opaque, shl_clamp},
     global, kernel,
     shared::{self, SharedArray},
     thread,
@@ -30,7 +30,7 @@ use shared_types::{
 
 /// Warps of a block.
 const WARPS: u32 = TILE_BYTES / (ROWS as u32 * ROW_BYTES);
-const _: () = assert!(WARPS == encode_launch(ChunkSize::C16384).warps());
+const _: () = assert!(WARPS == encode_launch(ChunkSize::C16384, false).warps());
 
 /// Shared memory of one block.
 #[repr(C, align(16))]
@@ -44,7 +44,16 @@ pub struct EncodeShared {
     /// Stored bytes of all tiles before this one.
     tile_start: SharedArray<u32, 1>,
 }
-const _: () = assert!(size_of::<EncodeShared>() <= encode_launch(ChunkSize::C16384).shared_bytes as usize);
+const _: () = assert!(size_of::<EncodeShared>() <= encode_launch(ChunkSize::C16384, false).shared_bytes as usize);
+
+/// Beside a width in shared memory: the subchunk is packed as zigzag.
+const ZIGZAG: u8 = 0x80;
+
+/// The width itself.
+#[inline(always)]
+fn width_of(entry: u8) -> u32 {
+    u32::from(entry & !ZIGZAG)
+}
 
 /// A lane's bits and where they go.
 #[derive(Clone, Copy)]
@@ -63,7 +72,7 @@ struct Piece {
 /// `stream` is 16-aligned and holds the longest stream of that many bytes; `look_back` has a zero word per block,
 /// `report` is a `StreamReport` of ones. Nothing else touches the outputs until the launch is over.
 #[inline(always)]
-unsafe fn encode<const W: u32, const C: u32>(
+unsafe fn encode<const W: u32, const C: u32, const H: bool>(
     plain: *const U32x4,
     plain_bytes: u32,
     stream: *mut u8,
@@ -78,8 +87,8 @@ unsafe fn encode<const W: u32, const C: u32>(
     let chunks_in_tile = TILE_BYTES / C;
 
     // This warp's chunk, by its index in the tile and in all; its part of the chunk.
-    let slot = warp_index / Shape::<W, C>::WARPS;
-    let part = warp_index % Shape::<W, C>::WARPS;
+    let slot = warp_index / Shape::<W, C, H>::WARPS;
+    let part = warp_index % Shape::<W, C, H>::WARPS;
     let chunk = tile * chunks_in_tile + slot;
     let active = chunk < chunks;
 
@@ -91,15 +100,42 @@ unsafe fn encode<const W: u32, const C: u32>(
         for_rows!(I => rows[I] = unsafe { global::load_streaming_v4(from.add(I * 32)) });
     }
     // Subchunk of this lane in row `i`.
-    let subchunk = |i: u32| (part * ROWS as u32 + i) * Shape::<W, C>::PARTS + lane / Shape::<W, C>::LANES;
+    let subchunk = |i: u32| (part * ROWS as u32 + i) * Shape::<W, C, H>::PARTS + lane / Shape::<W, C, H>::LANES;
 
-    for_rows!(I => {
-        let width = group_max(pack::bit_length::<W>(rows[I]), Shape::<W, C>::LANES);
-        if lane % Shape::<W, C>::LANES == 0 {
-            s.width.write((slot * 32 + subchunk(I as u32)) as usize, width as u8);
+    let leads = lane.is_multiple_of(Shape::<W, C, H>::LANES);
+    if H {
+        // Bit `i`: the choice for this lane's subchunk of row `i` needs a closer look.
+        let mut compare = 0;
+        for_rows!(I => {
+            let choice = zigzag::choose::<W>(rows[I], Shape::<W, C, H>::LANES);
+            compare |= u32::from(choice.compare) << I;
+            if leads {
+                s.width.write((slot * 32 + subchunk(I as u32)) as usize, choice.width as u8 | u8::from(choice.zigzag) << 7);
+            }
+        });
+        let mut rest = warp::warp_reduce_or(ALL_LANES, compare);
+        while rest != 0 {
+            // Rare in data that shrinks, so the row is read again rather than kept for a loop.
+            let i = rest.trailing_zeros();
+            // SAFETY: only rows that were read set a bit.
+            let row = unsafe {
+                global::load_v4(plain.add((tile * WARPS + warp_index) as usize * (ROWS * 32) + (i * 32 + lane) as usize))
+            };
+            let smaller = zigzag::largest_zigzag_is_smaller::<W>(row, Shape::<W, C, H>::LANES);
+            if leads && compare >> i & 1 != 0 {
+                s.width.write((slot * 32 + subchunk(i)) as usize, (8 * W) as u8 | u8::from(smaller) << 7);
+            }
+            rest &= rest - 1;
         }
-    });
-    if !Shape::<W, C>::ALIGNED {
+    } else {
+        for_rows!(I => {
+            let width = group_max(pack::bit_length::<W>(rows[I]), Shape::<W, C, H>::LANES);
+            if leads {
+                s.width.write((slot * 32 + subchunk(I as u32)) as usize, width as u8);
+            }
+        });
+    }
+    if !Shape::<W, C, H>::ALIGNED {
         // Lanes OR their bits into words that hold zeros; the slot belongs to this warp alone.
         let mut word = lane;
         while word < C / 4 {
@@ -111,22 +147,22 @@ unsafe fn encode<const W: u32, const C: u32>(
     thread::sync_threads(); // width
 
     let data_start = 8 + 4 * u64::from(plain_bytes.div_ceil(C));
-    let mut own = 0;
+    let mut tile_bytes = 0;
     if warp_index == 0 {
         // Place: lane `c` ends up with chunk `c`.
         let (mut stored, mut start) = (0, 0);
         for c in 0..chunks_in_tile {
-            let total = warp::warp_reduce_add(ALL_LANES, u32::from(s.width.read((c * 32 + lane) as usize)));
-            let (bytes, _) = stored_bytes::<W, C>(total);
+            let total = warp::warp_reduce_add(ALL_LANES, width_of(s.width.read((c * 32 + lane) as usize)));
+            let (bytes, _) = stored_bytes::<W, C, H>(total);
             let bytes = if tile * chunks_in_tile + c < chunks { bytes } else { 0 };
             if lane == c {
-                (stored, start) = (bytes, own);
+                (stored, start) = (bytes, tile_bytes);
             }
-            own += bytes;
+            tile_bytes += bytes;
         }
         if lane == 0 {
             // SAFETY: the launch gives every block a word.
-            unsafe { look_back::publish(look_back, tile, own) };
+            unsafe { look_back::publish(look_back, tile, tile_bytes) };
         }
         if lane < chunks_in_tile {
             s.stored.write(lane as usize, stored);
@@ -140,33 +176,41 @@ unsafe fn encode<const W: u32, const C: u32>(
         }
     }
 
-    let packed = Widths::of(u32::from(s.width.read((slot * 32 + lane) as usize)));
-    let (stored, raw) = stored_bytes::<W, C>(packed.total);
+    let own = s.width.read((slot * 32 + lane) as usize);
+    let packed = Widths::of(width_of(own));
+    // Bit `s`: subchunk `s` is packed as zigzag.
+    let flags = if H { warp::warp_vote_ballot(ALL_LANES, own & ZIGZAG != 0) } else { 0 };
+    let (stored, raw) = stored_bytes::<W, C, H>(packed.total);
     let widths = if raw { Widths::full(8 * W) } else { packed };
     let payload = slot * slot_words::<C>() + SLOT_LEAD / 4;
+    if H {
+        // The zigzags are computed again below: kept, they would double the rows.
+        for_rows!(I => rows[I] = opaque_row(rows[I]));
+    }
     for_rows!(I => {
         let (width, before) = widths.at(subchunk(I as u32));
-        let bits = width * Shape::<W, C>::LANE_WORDS;
-        let at = before * Shape::<W, C>::WORDS + lane % Shape::<W, C>::LANES * bits;
-        let piece = Piece { v: pack::pack::<W>(rows[I], width), bits, at };
-        if Shape::<W, C>::ALIGNED {
-            store_aligned::<W, C>(&s.slots, payload, piece, lane);
+        let bits = width * Shape::<W, C, H>::LANE_WORDS;
+        let at = before * Shape::<W, C, H>::WORDS + lane % Shape::<W, C, H>::LANES * bits;
+        let row = if H && !raw && flags >> subchunk(I as u32) & 1 != 0 { zigzag::zigzag::<W>(rows[I]) } else { rows[I] };
+        let piece = Piece { v: pack::pack::<W>(row, width), bits, at };
+        if Shape::<W, C, H>::ALIGNED {
+            store_aligned::<W, C, H>(&s.slots, payload, piece, lane);
         } else {
             store_by_or(&s.slots, payload, piece);
         }
     });
-    if part == Shape::<W, C>::WARPS - 1 {
-        write_header::<W, C>(s, slot, lane);
+    if part == Shape::<W, C, H>::WARPS - 1 {
+        write_header::<W, C, H>(s, slot, lane, flags);
         // Copying reads whole 16-byte units: give the words behind the payload a value.
-        let end = (stored - if raw { 0 } else { Shape::<W, C>::HEADER }).div_ceil(4);
-        if lane < SLOT_SLACK / 4 && (Shape::<W, C>::ALIGNED || end + lane >= C / 4) {
+        let end = (stored - if raw { 0 } else { Shape::<W, C, H>::HEADER }).div_ceil(4);
+        if lane < SLOT_SLACK / 4 && (Shape::<W, C, H>::ALIGNED || end + lane >= C / 4) {
             s.slots.write((payload + end + lane) as usize, 0);
         }
     }
 
     if warp_index == 0 {
         // SAFETY: as for `publish`.
-        let before = unsafe { look_back::exclusive_sum(look_back, tile, own) };
+        let before = unsafe { look_back::exclusive_sum(look_back, tile, tile_bytes) };
         if lane == 0 {
             s.tile_start.write(0, before);
         }
@@ -176,21 +220,27 @@ unsafe fn encode<const W: u32, const C: u32>(
     let start = data_start + u64::from(s.tile_start.read(0));
     if active {
         let to = start + u64::from(s.chunk_start.read(slot as usize));
-        let from = slot * slot_words::<C>() * 4 + SLOT_LEAD - if raw { 0 } else { Shape::<W, C>::HEADER };
+        let from = slot * slot_words::<C>() * 4 + SLOT_LEAD - if raw { 0 } else { Shape::<W, C, H>::HEADER };
         let member = part * 32 + lane;
         // SAFETY: the look-back gives every chunk bytes of its own, within the longest stream.
-        unsafe { copy_out(&s.slots, from, stored, stream, to, member, Shape::<W, C>::WARPS * 32) };
+        unsafe { copy_out(&s.slots, from, stored, stream, to, member, Shape::<W, C, H>::WARPS * 32) };
     }
     if thread::thread_idx_x() == 0 {
         if tile == 0 {
             // SAFETY: the header of a stream that has chunks.
             unsafe { lc::write_stream_header(stream, plain_bytes, plain_bytes.div_ceil(C)) };
         }
-        if tile == thread::grid_dim_x() - 1 && plain_bytes % C == 0 {
+        if tile == thread::grid_dim_x() - 1 && plain_bytes.is_multiple_of(C) {
             // SAFETY: the longest stream has room for the filling.
-            unsafe { lc::finish(stream, start + u64::from(own), report) };
+            unsafe { lc::finish(stream, start + u64::from(tile_bytes), report) };
         }
     }
+}
+
+/// See [`opaque`].
+#[inline(always)]
+fn opaque_row(v: U32x4) -> U32x4 {
+    U32x4 { x: opaque(v.x), y: opaque(v.y), z: opaque(v.z), w: opaque(v.w) }
 }
 
 /// Words of a slot of one chunk.
@@ -200,16 +250,21 @@ const fn slot_words<const C: u32>() -> u32 {
 
 /// Bytes that the container stores for a full chunk whose widths add up to `total`, and whether it is raw.
 #[inline(always)]
-fn stored_bytes<const W: u32, const C: u32>(total: u32) -> (u32, bool) {
-    let coded = Shape::<W, C>::HEADER + total * (Shape::<W, C>::WORDS / 8);
+fn stored_bytes<const W: u32, const C: u32, const H: bool>(total: u32) -> (u32, bool) {
+    let coded = Shape::<W, C, H>::HEADER + total * (Shape::<W, C, H>::WORDS / 8);
     if coded >= C { (C, true) } else { (coded, false) }
 }
 
 /// Writes the lanes' pieces as whole words. All lanes of a warp call this; the pieces of a subchunk follow each other
 /// without gaps from a word border on, and fill whole words.
 #[inline(always)]
-fn store_aligned<const W: u32, const C: u32>(slots: &SharedArray<u32, SLOT_WORDS>, payload: u32, piece: Piece, lane: u32) {
-    let place = lane % Shape::<W, C>::LANES;
+fn store_aligned<const W: u32, const C: u32, const H: bool>(
+    slots: &SharedArray<u32, SLOT_WORDS>,
+    payload: u32,
+    piece: Piece,
+    lane: u32,
+) {
+    let place = lane % Shape::<W, C, H>::LANES;
     let (mut v, mut bits) = (piece.v, piece.bits);
     // Pieces shorter than a word are joined first, so that a word never has more than two authors: then the first of 2,
     // 4, 8 or 16 lanes holds the bits of all of them.
@@ -247,7 +302,7 @@ fn store_aligned<const W: u32, const C: u32>(slots: &SharedArray<u32, SLOT_WORDS
     let first = w[0] | if place == 0 { 0 } else { before };
     if place & (joined - 1) == 0 {
         let to = (payload + piece.at / 32) as usize;
-        if bits == 128 && piece.at % 128 == 0 {
+        if bits == 128 && piece.at.is_multiple_of(128) {
             slots.write_vec4(to, U32x4 { x: first, y: w[1], z: w[2], w: w[3] });
             return;
         }
@@ -285,10 +340,10 @@ fn store_by_or(slots: &SharedArray<u32, SLOT_WORDS>, payload: u32, piece: Piece)
     }
 }
 
-/// Writes the eight words in front of the payload: zeros, the tag in the upper half of a word, the width fields.
+/// Writes the words in front of the payload: zeros, HCLOG's flags, the tag in the upper half of a word, the width fields.
 #[inline(always)]
-fn write_header<const W: u32, const C: u32>(s: &EncodeShared, slot: u32, lane: u32) {
-    let field = Shape::<W, C>::FIELD;
+fn write_header<const W: u32, const C: u32, const H: bool>(s: &EncodeShared, slot: u32, lane: u32, flags: u32) {
+    let field = Shape::<W, C, H>::FIELD;
     let lead = SLOT_LEAD / 4;
     if lane >= lead {
         return;
@@ -296,12 +351,14 @@ fn write_header<const W: u32, const C: u32>(s: &EncodeShared, slot: u32, lane: u
     // `FIELD` words hold 32 fields of `FIELD` bits.
     let mut word = 0;
     if lane + field + 1 == lead {
-        word = C << 16;
+        word = C << 16 | flags >> 16;
+    } else if H && lane + field + 2 == lead {
+        word = flags << 16;
     } else if lane + field >= lead {
         let first_bit = (lane + field - lead) * 32;
         let mut f = first_bit / field;
         while f < 32 && f * field < first_bit + 32 {
-            let width = u32::from(s.width.read((slot * 32 + f) as usize));
+            let width = width_of(s.width.read((slot * 32 + f) as usize));
             let bit = f * field;
             word |= if bit < first_bit { width >> (first_bit - bit) } else { shl_clamp(width, bit - first_bit) };
             f += 1;
@@ -312,7 +369,7 @@ fn write_header<const W: u32, const C: u32>(s: &EncodeShared, slot: u32, lane: u
 
 /// The entry points, one per word size and chunk size.
 macro_rules! entry_points {
-    ($($name:ident, $word:literal, $chunk:ident;)*) => {$(
+    ($($name:ident, $word:literal, $chunk:ident, $zigzag:literal;)*) => {$(
         /// Encodes the full chunks of `plain_bytes` bytes.
         ///
         /// # Safety
@@ -320,25 +377,37 @@ macro_rules! entry_points {
         /// holds `plain_bytes`; `stream` is 16-aligned and holds the longest stream of that many bytes; `look_back` has a
         /// zero word per block, `report` is a `StreamReport` of ones. Nothing else touches the outputs until the launch
         /// is over. The chunk size is in the kernel's name; the argument is there because other components need it.
-        #[kernel(launch = encode_launch(ChunkSize::$chunk))]
+        #[kernel(launch = encode_launch(ChunkSize::$chunk, $zigzag))]
         pub unsafe fn $name(plain: *const U32x4, plain_bytes: u32, _chunk_log2: u32, stream: *mut u8, look_back: *mut u64, report: *mut u64) {
             // SAFETY: the caller's promise.
-            unsafe { encode::<$word, { ChunkSize::$chunk.bytes() }>(plain, plain_bytes, stream, look_back, report) }
+            unsafe { encode::<$word, { ChunkSize::$chunk.bytes() }, $zigzag>(plain, plain_bytes, stream, look_back, report) }
         }
     )*};
 }
 
 entry_points! {
-    clog_encode_w1_c4096, 1, C4096;
-    clog_encode_w2_c4096, 2, C4096;
-    clog_encode_w4_c4096, 4, C4096;
-    clog_encode_w8_c4096, 8, C4096;
-    clog_encode_w1_c8192, 1, C8192;
-    clog_encode_w2_c8192, 2, C8192;
-    clog_encode_w4_c8192, 4, C8192;
-    clog_encode_w8_c8192, 8, C8192;
-    clog_encode_w1_c16384, 1, C16384;
-    clog_encode_w2_c16384, 2, C16384;
-    clog_encode_w4_c16384, 4, C16384;
-    clog_encode_w8_c16384, 8, C16384;
+    clog_encode_w1_c4096, 1, C4096, false;
+    clog_encode_w2_c4096, 2, C4096, false;
+    clog_encode_w4_c4096, 4, C4096, false;
+    clog_encode_w8_c4096, 8, C4096, false;
+    clog_encode_w1_c8192, 1, C8192, false;
+    clog_encode_w2_c8192, 2, C8192, false;
+    clog_encode_w4_c8192, 4, C8192, false;
+    clog_encode_w8_c8192, 8, C8192, false;
+    clog_encode_w1_c16384, 1, C16384, false;
+    clog_encode_w2_c16384, 2, C16384, false;
+    clog_encode_w4_c16384, 4, C16384, false;
+    clog_encode_w8_c16384, 8, C16384, false;
+    hclog_encode_w1_c4096, 1, C4096, true;
+    hclog_encode_w2_c4096, 2, C4096, true;
+    hclog_encode_w4_c4096, 4, C4096, true;
+    hclog_encode_w8_c4096, 8, C4096, true;
+    hclog_encode_w1_c8192, 1, C8192, true;
+    hclog_encode_w2_c8192, 2, C8192, true;
+    hclog_encode_w4_c8192, 4, C8192, true;
+    hclog_encode_w8_c8192, 8, C8192, true;
+    hclog_encode_w1_c16384, 1, C16384, true;
+    hclog_encode_w2_c16384, 2, C16384, true;
+    hclog_encode_w4_c16384, 4, C16384, true;
+    hclog_encode_w8_c16384, 8, C16384, true;
 }

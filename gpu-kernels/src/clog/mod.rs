@@ -1,8 +1,9 @@
-//! CLOG's kernels. A *row* is 512 plain bytes, 16 a lane: one subchunk of a 16384-byte chunk, two of an 8192-byte
+//! The kernels of CLOG, and of HCLOG (`H`), which packs the zigzag of a subchunk's words where that is shorter. A *row* is 512 plain bytes, 16 a lane: one subchunk of a 16384-byte chunk, two of an 8192-byte
 //! chunk, four of a 4096-byte chunk. A warp takes eight rows, 4096 bytes; a block a tile of 32 KiB.
 //!
 //! | file | idea |
 //! |---|---|
+//! | `zigzag` | words by their distance from zero and back, and whether that makes a subchunk's largest smaller |
 //! | `pack` | 16 bytes of words to their low bits and back, in registers |
 //! | `encode` | full chunks: one pass from plain bytes to their place in the container |
 //! | `decode` | full chunks, straight from global memory |
@@ -12,13 +13,14 @@ pub mod decode;
 pub mod encode;
 pub(crate) mod pack;
 pub mod tail;
+mod zigzag;
 
 use crate::{ROW_BYTES, ROWS, collectives::warp_inclusive_sum, for_rows};
 
-/// What the constants of a kernel, word size `W` and chunk size `C`, imply for full chunks.
-struct Shape<const W: u32, const C: u32>;
+/// What the constants of a kernel, word size `W`, chunk size `C` and HCLOG or not, imply for full chunks.
+struct Shape<const W: u32, const C: u32, const H: bool>;
 
-impl<const W: u32, const C: u32> Shape<W, C> {
+impl<const W: u32, const C: u32, const H: bool> Shape<W, C, H> {
     /// Warps that share a chunk.
     const WARPS: u32 = C / (ROWS as u32 * ROW_BYTES);
     /// Lanes that share a subchunk.
@@ -31,8 +33,8 @@ impl<const W: u32, const C: u32> Shape<W, C> {
     const LANE_WORDS: u32 = 16 / W;
     /// Bits of a width field.
     const FIELD: u32 = (8 * W).ilog2() + 1;
-    /// Bytes of tag and width fields.
-    const HEADER: u32 = 2 + 4 * Self::FIELD;
+    /// Bytes of tag and width fields, and of HCLOG's flags in front of them.
+    const HEADER: u32 = 2 + 4 * Self::FIELD + if H { 4 } else { 0 };
     /// Whether subchunks begin at whole 32-bit words of the payload, whatever the widths.
     const ALIGNED: bool = Self::WORDS.is_multiple_of(32);
 }

@@ -8,6 +8,7 @@
 //! | 4 | all threads | copies to the end of the container | |
 
 use super::decode::{Coded, report_chunk};
+use super::zigzag;
 use crate::{
     collectives::{ALL_LANES, copy_out::copy_out, look_back, warp_inclusive_sum},
     lc::{div_ceil, finish, read_entry, read_header, stream_bytes, write_stream_header},
@@ -16,7 +17,9 @@ use cuda_std::{
     bits::shl_clamp,
     kernel,
     shared::{self, SharedArray},
-    thread, warp,
+    thread,
+    vector::U32x4,
+    warp,
 };
 use shared_types::{
     clog::{Layout, SUBCHUNKS, TAIL},
@@ -79,6 +82,29 @@ unsafe fn store_word<const W: u32>(plain: *mut u8, i: u32, lower: u32, upper: u3
     }
 }
 
+/// Beside a width in shared memory: the subchunk is packed as zigzag.
+const ZIGZAG: u32 = 0x80;
+
+/// A word's halves as one number.
+#[inline(always)]
+fn join_word((lower, upper): (u32, u32)) -> u64 {
+    u64::from(upper) << 32 | u64::from(lower)
+}
+
+/// The zigzag of one word.
+#[inline(always)]
+fn zigzag_word<const W: u32>((lower, upper): (u32, u32)) -> (u32, u32) {
+    let v = zigzag::zigzag::<W>(U32x4 { x: lower, y: upper, z: 0, w: 0 });
+    (v.x, v.y)
+}
+
+/// Takes [`zigzag_word`] back.
+#[inline(always)]
+fn unzigzag_word<const W: u32>((lower, upper): (u32, u32)) -> (u32, u32) {
+    let v = zigzag::unzigzag::<W>(U32x4 { x: lower, y: upper, z: 0, w: 0 });
+    (v.x, v.y)
+}
+
 /// ORs `bits` bits (0 to 32) of `value`, which has no others, into the packed chunk at bit `at`.
 #[inline(always)]
 fn or_bits(packed: &SharedArray<u32, PACKED_WORDS>, at: u32, value: u32, bits: u32) {
@@ -97,7 +123,7 @@ fn or_bits(packed: &SharedArray<u32, PACKED_WORDS>, at: u32, value: u32, bits: u
 /// # Safety
 /// As for the entry points.
 #[inline(always)]
-unsafe fn encode_tail<const W: u32>(
+unsafe fn encode_tail<const W: u32, const H: bool>(
     plain: *const u8,
     plain_bytes: u32,
     chunk_log2: u32,
@@ -122,12 +148,17 @@ unsafe fn encode_tail<const W: u32>(
     while sub < SUBCHUNKS {
         let words = layout.subchunk(sub);
         let (mut lower, mut upper) = (0, 0);
+        let (mut largest, mut largest_zigzag) = (0, 0);
         let mut i = words.start + lane;
         while i < words.end {
             // SAFETY: a word of the chunk.
             let word = unsafe { load_word::<W>(plain, i) };
             lower |= word.0;
             upper |= word.1;
+            if H {
+                largest = largest.max(join_word(word));
+                largest_zigzag = largest_zigzag.max(join_word(zigzag_word::<W>(word)));
+            }
             i += 32;
         }
         let (lower, upper) = (warp::warp_reduce_or(ALL_LANES, lower), warp::warp_reduce_or(ALL_LANES, upper));
@@ -135,17 +166,26 @@ unsafe fn encode_tail<const W: u32>(
             let width = if upper == 0 { 32 - lower.leading_zeros() } else { 64 - upper.leading_zeros() };
             s.width.write(sub as usize, width);
         }
+        if H {
+            let (largest, largest_zigzag) = (zigzag::group_largest(largest, 32), zigzag::group_largest(largest_zigzag, 32));
+            if lane == 0 && largest_zigzag < largest {
+                s.width.write(sub as usize, 64 - largest_zigzag.leading_zeros() | ZIGZAG);
+            }
+        }
         sub += TAIL.warps();
     }
     thread::sync_threads(); // packed (zeros), width
 
     // Lane `sub` holds its subchunk's width and first bit.
-    let width = s.width.read(lane as usize);
+    let entry = s.width.read(lane as usize);
+    let width = entry & !ZIGZAG;
+    let flags = if H { warp::warp_vote_ballot(ALL_LANES, entry & ZIGZAG != 0) } else { 0 };
+    let lead = if H { 4 } else { 0 };
     let own = layout.subchunk(lane);
     let up_to = warp_inclusive_sum(width * (own.end - own.start));
     let (payload_bits, _) = warp::warp_shuffle_idx(ALL_LANES, up_to, 31, 32);
     let before = up_to - width * (own.end - own.start);
-    let coded = layout.coded_bytes(payload_bits);
+    let coded = lead + layout.coded_bytes(payload_bits);
     let raw = coded >= layout.len;
     let stored = if raw { layout.len } else { coded };
 
@@ -158,9 +198,10 @@ unsafe fn encode_tail<const W: u32>(
         }
     } else {
         if warp_index == 0 {
-            or_bits(&s.packed, 16 + lane * layout.field_bits(), width, layout.field_bits());
+            or_bits(&s.packed, lead * 8 + 16 + lane * layout.field_bits(), width, layout.field_bits());
             if lane == 0 {
-                or_bits(&s.packed, 0, layout.len, 16);
+                or_bits(&s.packed, 0, flags, lead * 8);
+                or_bits(&s.packed, lead * 8, layout.len, 16);
             }
             if lane < layout.leftover() {
                 // SAFETY: a byte behind the last whole word.
@@ -176,8 +217,9 @@ unsafe fn encode_tail<const W: u32>(
             let mut i = words.start + lane;
             while i < words.end {
                 // SAFETY: a word of the chunk.
-                let (lower, upper) = unsafe { load_word::<W>(plain, i) };
-                let at = layout.header_bytes() * 8 + first + (i - words.start) * width;
+                let word = unsafe { load_word::<W>(plain, i) };
+                let (lower, upper) = if H && flags >> sub & 1 != 0 { zigzag_word::<W>(word) } else { word };
+                let at = (lead + layout.header_bytes()) * 8 + first + (i - words.start) * width;
                 or_bits(&s.packed, at, lower, width.min(32));
                 or_bits(&s.packed, at + 32, upper, width.saturating_sub(32));
                 i += 32;
@@ -208,8 +250,7 @@ unsafe fn encode_tail<const W: u32>(
 /// # Safety
 /// As for the entry points.
 #[inline(always)]
-#[allow(clippy::too_many_arguments, reason = "pointers inside a struct become generic accesses")]
-unsafe fn decode_tail<const W: u32>(
+unsafe fn decode_tail<const W: u32, const H: bool>(
     stream: *const u8,
     length: *const u64,
     capacity: u64,
@@ -257,18 +298,19 @@ unsafe fn decode_tail<const W: u32>(
     // SAFETY: the chunk lies within the stream.
     let coded = unsafe { Coded::at(stream, start) };
     // SAFETY: as above.
-    let (mut width, mut status) = match unsafe { coded.read_width::<W>(bytes, layout.len) } {
-        Ok(width) => (width, ChunkStatus::Ok),
-        Err(status) => (0, status),
+    let (mut width, flags, mut status) = match unsafe { coded.read_width::<W, H>(bytes, layout.len) } {
+        Ok((width, flags)) => (width, flags, ChunkStatus::Ok),
+        Err(status) => (0, 0, status),
     };
+    let lead = if H { 4 } else { 0 };
     let own = layout.subchunk(lane);
     let mut up_to = warp_inclusive_sum(width * (own.end - own.start));
     let (payload_bits, _) = warp::warp_shuffle_idx(ALL_LANES, up_to, 31, 32);
-    let end = layout.header_bytes() * 8 + payload_bits;
+    let end = (lead + layout.header_bytes()) * 8 + payload_bits;
     if status as u32 == ChunkStatus::Ok as u32 {
-        if bytes != layout.coded_bytes(payload_bits) {
+        if bytes != lead + layout.coded_bytes(payload_bits) {
             status = ChunkStatus::CodedLength;
-        } else if end % 8 != 0 {
+        } else if !end.is_multiple_of(8) {
             // SAFETY: the rest of the payload's last byte.
             let rest = unsafe { coded.window(end, 8 - end % 8) }[0] & (0xFF >> (end % 8));
             if rest != 0 {
@@ -288,13 +330,14 @@ unsafe fn decode_tail<const W: u32>(
         let (first, _) = warp::warp_shuffle_idx(ALL_LANES, before, sub, 32);
         let mut i = words.start + lane;
         while i < words.end {
-            let at = layout.header_bytes() * 8 + first + (i - words.start) * width;
+            let at = (lead + layout.header_bytes()) * 8 + first + (i - words.start) * width;
             // SAFETY: the length was checked, so all bits lie within the chunk; the word within the plain bytes.
             unsafe {
                 let window = coded.window(at, width);
                 let lower = window[0] & shl_clamp(1, width).wrapping_sub(1);
                 let upper = window[1] & shl_clamp(1, width.saturating_sub(32)).wrapping_sub(1);
-                store_word::<W>(plain, i, lower, upper);
+                let word = if H && flags >> sub & 1 != 0 { unzigzag_word::<W>((lower, upper)) } else { (lower, upper) };
+                store_word::<W>(plain, i, word.0, word.1);
             }
             i += 32;
         }
@@ -316,7 +359,7 @@ unsafe fn decode_tail<const W: u32>(
 
 /// The entry points, one pair per word size.
 macro_rules! entry_points {
-    ($($encode:ident, $decode:ident, $word:literal;)*) => {$(
+    ($($encode:ident, $decode:ident, $word:literal, $zigzag:literal;)*) => {$(
         /// Encodes the short last chunk of `plain_bytes` bytes and finishes the stream.
         ///
         /// # Safety
@@ -325,7 +368,7 @@ macro_rules! entry_points {
         #[kernel(launch = shared_types::clog::TAIL)]
         pub unsafe fn $encode(plain: *const u8, plain_bytes: u32, chunk_log2: u32, stream: *mut u8, look_back: *const u64, report: *mut u64) {
             // SAFETY: the caller's promise.
-            unsafe { encode_tail::<$word>(plain, plain_bytes, chunk_log2, stream, look_back, report) }
+            unsafe { encode_tail::<$word, $zigzag>(plain, plain_bytes, chunk_log2, stream, look_back, report) }
         }
 
         /// Decodes the last chunk of a stream if it is short, and does nothing otherwise.
@@ -334,7 +377,6 @@ macro_rules! entry_points {
         /// Launched with `shared_types::clog::TAIL`, one block, behind the scan of the same stream. The rest as for the
         /// launch for the full chunks.
         #[kernel(launch = shared_types::clog::TAIL)]
-        #[allow(clippy::too_many_arguments, reason = "pointers inside a struct become generic accesses")]
         pub unsafe fn $decode(
             stream: *const u8,
             length: *const u64,
@@ -347,14 +389,18 @@ macro_rules! entry_points {
             report: *mut u64,
         ) {
             // SAFETY: the caller's promise.
-            unsafe { decode_tail::<$word>(stream, length, capacity, chunk_log2, plain, plain_capacity, offsets, statuses, report) }
+            unsafe { decode_tail::<$word, $zigzag>(stream, length, capacity, chunk_log2, plain, plain_capacity, offsets, statuses, report) }
         }
     )*};
 }
 
 entry_points! {
-    clog_encode_tail_w1, clog_decode_tail_w1, 1;
-    clog_encode_tail_w2, clog_decode_tail_w2, 2;
-    clog_encode_tail_w4, clog_decode_tail_w4, 4;
-    clog_encode_tail_w8, clog_decode_tail_w8, 8;
+    clog_encode_tail_w1, clog_decode_tail_w1, 1, false;
+    clog_encode_tail_w2, clog_decode_tail_w2, 2, false;
+    clog_encode_tail_w4, clog_decode_tail_w4, 4, false;
+    clog_encode_tail_w8, clog_decode_tail_w8, 8, false;
+    hclog_encode_tail_w1, hclog_decode_tail_w1, 1, true;
+    hclog_encode_tail_w2, hclog_decode_tail_w2, 2, true;
+    hclog_encode_tail_w4, hclog_decode_tail_w4, 4, true;
+    hclog_encode_tail_w8, hclog_decode_tail_w8, 8, true;
 }

@@ -7,7 +7,7 @@
 //! word of level 2, all hold that word; and all lanes hold level 3.
 
 use super::Shape;
-use super::words::{Select, Tables, nonzero_bytes};
+use super::words::{Tables, nonzero_bytes};
 use crate::bits128::{join, low, or_into};
 use crate::collectives::{ALL_LANES, warp_inclusive_sum};
 use cuda_std::{
@@ -170,7 +170,7 @@ impl<const W: u32> Bitmap<W> {
         part: u32,
     ) {
         let lane = warp::lane_id();
-        let pick = |bytes: u32, flags: u32| byte_permute(bytes, 0, tables.byte_selector(Select::Pick, flags));
+        let pick = |bytes: u32, flags: u32| byte_permute(bytes, 0, tables.byte_selector(flags));
 
         // Level 0: as many bytes a thread as a piece has words.
         let first = (part * 32 + lane) * Shape::<W>::PIECE_WORDS;

@@ -10,9 +10,9 @@
 //! A chunk that fails a check decodes to zeros and leaves its status; the others do not notice.
 
 use super::bitmap::Bitmap;
-use super::words::{Tables, fill, filled_bits, place};
+use super::words::{Select, Tables, expand};
 use super::{BLOCK_WARPS, Shape};
-use crate::bits128::low;
+use crate::bits128::{drop_low, low};
 use crate::clog::decode::{Coded, report_chunk};
 use crate::collectives::{ALL_LANES, warp_inclusive_sum};
 use crate::lc::{Header, read_entry, read_header, stream_bytes};
@@ -111,7 +111,6 @@ unsafe fn parse<const W: u32, const UPPER: bool>(
 /// # Safety
 /// As for the entry points.
 #[inline(always)]
-#[allow(clippy::too_many_arguments, reason = "pointers inside a struct become generic accesses")]
 unsafe fn decode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     stream: *const u8,
     length: *const u64,
@@ -129,7 +128,7 @@ unsafe fn decode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     let shape = Shape::<W> { chunk_log2 };
     let (slot, part) = shape.place_of(warp_index);
     let chunk = thread::block_idx_x() * shape.chunks() + slot;
-    s.tables.write(thread);
+    s.tables.write(thread, if REPEAT { Select::Fill } else { Select::Place }, Select::Place);
     // SAFETY: the caller's promises. The scan has seen this header; it is read again to stay on the device.
     let header = unsafe { read_header(stream, stream_bytes(length, capacity), chunk_log2, plain_capacity) }
         .unwrap_or(Header { plain: 0, chunks: 0 });
@@ -162,14 +161,15 @@ unsafe fn decode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     // SAFETY: as above.
     let (bytes, coded) = unsafe { (stream.add(start as usize), Coded::at(stream, start)) };
 
-    let mut flags = [0; ROWS];
+    let mut flags = Queue::<W>::default();
     let (mut own, mut stray) = (0, 0);
     if parsed.form == Form::Reduced {
         for_rows!(I => {
             // SAFETY: the bitmap is this chunk's.
-            flags[I] = unsafe { parsed.bitmap.piece_flags(bytes, parsed.bitmap_start, first_word(I as u32) / Shape::<W>::PIECE_WORDS) };
-            own += flags[I].count_ones();
-            stray |= flags[I] & !low(piece_words(I as u32));
+            let row = unsafe { parsed.bitmap.piece_flags(bytes, parsed.bitmap_start, first_word(I as u32) / Shape::<W>::PIECE_WORDS) };
+            flags.put(I, row);
+            own += row.count_ones();
+            stray |= row & !low(piece_words(I as u32));
         });
     }
     let own = warp::warp_reduce_add(ALL_LANES, own);
@@ -199,7 +199,7 @@ unsafe fn decode<const W: u32, const REPEAT: bool, const UPPER: bool>(
             let end = low_start + parsed.keep * (words - flagged);
             if parsed.bitmap_start != end.div_ceil(8) {
                 status = ChunkStatus::CodedLength;
-            } else if end % 8 != 0 {
+            } else if !end.is_multiple_of(8) {
                 // SAFETY: the rest of the byte in front of the bitmap.
                 let rest = unsafe { coded.window(end, 8 - end % 8) }[0] & (0xFF >> (end % 8));
                 if rest != 0 {
@@ -219,7 +219,7 @@ unsafe fn decode<const W: u32, const REPEAT: bool, const UPPER: bool>(
         unsafe { report_chunk(statuses, report, chunk, status) };
     }
     if parsed.form != Form::Reduced {
-        flags = [0; ROWS];
+        flags = Queue::default();
         (before, low_start) = (0, 0);
     }
 
@@ -227,50 +227,55 @@ unsafe fn decode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     let to =
         unsafe { plain.add(thread::block_idx_x() as usize * (128 * ROWS) + (warp_index * ROWS as u32 * 32 + lane) as usize) };
     let mut last = [0; 4];
-    for_rows!(I => {
-        let i = I as u32;
-        let at = part * 4096 + (i * 32 + lane) * 16;
-        let own = flags[I];
-        let up_to = warp_inclusive_sum(own.count_ones());
-        let rank = before + up_to - own.count_ones();
-        before += warp::warp_shuffle_idx(ALL_LANES, up_to, 31, 32).0;
-        let mut out = [0; 4];
-        if parsed.form == Form::Reduced {
-            let bits = Shape::<W>::BITS;
-            // SAFETY: the lengths were checked, so all bits lie within the chunk.
-            unsafe {
-                let whole = coded.window(rank * bits, own.count_ones() * bits);
-                if REPEAT {
-                    let carry = if rank == 0 { [0; 2] } else { last_word::<W>(coded, rank) };
-                    out = fill::<W>(&s.tables, whole, own, carry);
-                } else {
-                    out = place::<W>(&s.tables, whole, own, bits);
-                }
-                if UPPER {
-                    let others = !own & low(piece_words(i));
-                    let first = first_word(i).min(words);
-                    let lower = coded.window(low_start + parsed.keep * (first - rank), parsed.keep * others.count_ones());
-                    let lower = place::<W>(&s.tables, lower, others, parsed.keep);
-                    if REPEAT {
-                        let counts = filled_bits::<W>(own, parsed.keep);
-                        out = [out[0] & counts[0] | lower[0], out[1] & counts[1] | lower[1], out[2] & counts[2] | lower[2], out[3] & counts[3] | lower[3]];
+    // Two rows a turn: enough loads in flight, and a loop that stays in the instruction cache.
+    let mut i = 0;
+    while i < ROWS as u32 {
+        let own = flags.take();
+        let counts = own[0].count_ones() | own[1].count_ones() << 16;
+        let up_to = warp_inclusive_sum(counts);
+        let (sums, _) = warp::warp_shuffle_idx(ALL_LANES, up_to, 31, 32);
+        let ranks = up_to - counts;
+        let row = |i: u32, own: u32, rank: u32| {
+            let at = part * 4096 + (i * 32 + lane) * 16;
+            let mut out = [0; 4];
+            if parsed.form == Form::Reduced {
+                let bits = Shape::<W>::BITS;
+                let first = first_word(i).min(words);
+                // SAFETY: the lengths were checked, so all bits lie within the chunk.
+                unsafe {
+                    let whole = coded.window(rank * bits, own.count_ones() * bits);
+                    let carry = if REPEAT && rank != 0 { last_word::<W>(coded, rank) } else { [0; 2] };
+                    let lower = if UPPER {
+                        let others = piece_words(i) - own.count_ones();
+                        coded.window(low_start + parsed.keep * (first - rank), parsed.keep * others)
                     } else {
-                        out = [out[0] | lower[0], out[1] | lower[1], out[2] | lower[2], out[3] | lower[3]];
-                    }
+                        [0; 4]
+                    };
+                    out = expand::<W, REPEAT, UPPER>(&s.tables, whole, lower, own, carry, parsed.keep);
                 }
+            } else if parsed.form == Form::Raw && at < len {
+                // SAFETY: a raw chunk is as long as its plain bytes.
+                out = unsafe { coded.window(at * 8, (len - at).min(16) * 8) };
             }
-        } else if parsed.form == Form::Raw && at < len {
-            // SAFETY: a raw chunk is as long as its plain bytes.
-            out = unsafe { coded.window(at * 8, (len - at).min(16) * 8) };
+            if at + 16 <= len {
+                // SAFETY: sixteen bytes of the chunk.
+                unsafe {
+                    global::store_streaming_v4(to.add(i as usize * 32), U32x4 { x: out[0], y: out[1], z: out[2], w: out[3] })
+                };
+            }
+            (out, at < len && at + 16 > len)
+        };
+        let (first, ends) = row(i, own[0], before + (ranks & 0xFFFF));
+        if ends {
+            last = first;
         }
-        if at + 16 <= len {
-            // SAFETY: sixteen bytes of the chunk.
-            unsafe { global::store_streaming_v4(to.add(I * 32), U32x4 { x: out[0], y: out[1], z: out[2], w: out[3] }) };
-        } else if at < len {
-            last = out;
+        let (second, ends) = row(i + 1, own[1], before + (sums & 0xFFFF) + (ranks >> 16));
+        if ends {
+            last = second;
         }
-    });
-    let _ = before; // of the last row nothing follows
+        before += (sums & 0xFFFF) + (sums >> 16);
+        i += 2;
+    }
 
     // The piece that the chunk ends in: a byte at a time, the leftover bytes from where they stand.
     let (end, rest) = (len / 16 * 16, len % 16);
@@ -295,6 +300,28 @@ unsafe fn decode<const W: u32, const REPEAT: bool, const UPPER: bool>(
             }
             i += 1;
         }
+    }
+}
+
+/// The flags of a lane's eight pieces, two of which are taken at a time.
+#[derive(Clone, Copy, Default)]
+struct Queue<const W: u32>([u32; 4]);
+
+impl<const W: u32> Queue<W> {
+    /// Puts the flags of row `row`, a constant, into the empty queue.
+    #[inline(always)]
+    fn put(&mut self, row: usize, flags: u32) {
+        let bit = row * Shape::<W>::PIECE_WORDS as usize;
+        self.0[bit / 32] |= flags << (bit % 32);
+    }
+
+    /// Takes the flags of the next two rows.
+    #[inline(always)]
+    fn take(&mut self) -> [u32; 2] {
+        let bits = Shape::<W>::PIECE_WORDS;
+        let taken = [self.0[0] & low(bits), self.0[0] >> bits & low(bits)];
+        self.0 = drop_low(self.0, 2 * bits);
+        taken
     }
 }
 
@@ -325,7 +352,6 @@ macro_rules! entry_points {
         /// had the same first three arguments and wrote `offsets` and `report`. `plain` is 16-aligned and holds
         /// `plain_capacity`; `statuses` has a word per chunk of that many bytes.
         #[kernel(launch = shared_types::reducer::DECODE)]
-        #[allow(clippy::too_many_arguments, reason = "pointers inside a struct become generic accesses")]
         pub unsafe fn $name(
             stream: *const u8,
             length: *const u64,

@@ -13,7 +13,7 @@
 
 use super::bitmap::Bitmap;
 use super::histogram::{COUNT_WORDS, count, position};
-use super::words::{Tables, difference, longer_than, pick, registers, smear};
+use super::words::{Select, Tables, difference, longer_than, pick, pick_both, registers, smear};
 use super::{BLOCK_WARPS, Shape};
 use crate::bits128::{low, or_into};
 use crate::collectives::{ALL_LANES, copy_out::copy_out, look_back, warp_inclusive_sum};
@@ -82,7 +82,7 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     let first_word = |i: u32| part * Shape::<W>::WARP_WORDS + (i * 32 + lane) * Shape::<W>::PIECE_WORDS;
     let piece_words = |i: u32| words.saturating_sub(first_word(i)).min(Shape::<W>::PIECE_WORDS);
 
-    s.tables.write(thread);
+    s.tables.write(thread, Select::Pick, Select::Pick);
     let mut rows = [[0; 4]; ROWS];
     let row_unit = (warp_index * ROWS as u32 * 32 + lane) as usize;
     let zero = U32x4 { x: 0, y: 0, z: 0, w: 0 };
@@ -245,23 +245,33 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     let slot_word = slot * (shape.chunk_bytes() + SLACK_BYTES) / 4;
     if !raw {
         if !nothing {
+            let row = |i: u32, flags: u32, rank: u32| {
+                let v = registers(s.plain.read_vec4((row_unit + i as usize * 32) * 4));
+                if UPPER && keep > 0 {
+                    // What lies behind the last word is none.
+                    let v = if len < (part + 1) * 4096 { first_words::<W>(v, piece_words(i)) } else { v };
+                    let [(whole, bits), (lower, low_bits)] = pick_both::<W>(&s.tables, v, flags, keep);
+                    or_into(&s.stream, slot_word, rank * Shape::<W>::BITS, whole, bits);
+                    // Words that are not there are zeros at the end: they have no bits, but were counted.
+                    let missing = Shape::<W>::PIECE_WORDS - piece_words(i);
+                    let first = first_word(i).min(words);
+                    or_into(&s.stream, slot_word, low_start + keep * (first - rank), lower, low_bits - missing * keep);
+                } else {
+                    let (whole, bits) = pick::<W>(&s.tables, v, flags);
+                    or_into(&s.stream, slot_word, rank * Shape::<W>::BITS, whole, bits);
+                }
+            };
             let mut i = 0;
             while i < ROWS as u32 {
-                let flags = load_flags::<W>(&s.flags, warp_index, i);
-                let flags_of_row = flags.count_ones();
-                let up_to = warp_inclusive_sum(flags_of_row);
-                let rank = before + up_to - flags_of_row;
-                before += warp::warp_shuffle_idx(ALL_LANES, up_to, 31, 32).0;
-                let v = registers(s.plain.read_vec4((row_unit + i as usize * 32) * 4));
-                let (whole, bits) = pick::<W>(&s.tables, v, flags, Shape::<W>::BITS);
-                or_into(&s.stream, slot_word, rank * Shape::<W>::BITS, whole, bits);
-                if UPPER && keep > 0 {
-                    let others = !flags & low(piece_words(i));
-                    let (lower, bits) = pick::<W>(&s.tables, v, others, keep);
-                    let first = first_word(i).min(words);
-                    or_into(&s.stream, slot_word, low_start + keep * (first - rank), lower, bits);
-                }
-                i += 1;
+                let own = [load_flags::<W>(&s.flags, warp_index, i), load_flags::<W>(&s.flags, warp_index, i + 1)];
+                let counts = own[0].count_ones() | own[1].count_ones() << 16;
+                let up_to = warp_inclusive_sum(counts);
+                let (sums, _) = warp::warp_shuffle_idx(ALL_LANES, up_to, 31, 32);
+                let ranks = up_to - counts;
+                row(i, own[0], before + (ranks & 0xFFFF));
+                row(i + 1, own[1], before + (sums & 0xFFFF) + (ranks >> 16));
+                before += (sums & 0xFFFF) + (sums >> 16);
+                i += 2;
             }
             bitmap.write(&s.tables, &s.flags, flags_from, &s.stream, slot_word, bitmap_start, part);
         }

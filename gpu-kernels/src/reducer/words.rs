@@ -103,7 +103,7 @@ pub fn longer_than<const W: u32>(d: Piece, keep: u32) -> u32 {
 /// Bit `i` says whether byte `i` is not zero.
 #[inline(always)]
 pub fn nonzero_bytes(x: u32) -> u32 {
-    let top = ((x & 0x7F7F_7F7F) + 0x7F7F_7F7F | x) & 0x8080_8080;
+    let top = (((x & 0x7F7F_7F7F) + 0x7F7F_7F7F) | x) & 0x8080_8080;
     // Bits 7, 15, 23, 31 to bits 28 to 31: no two products meet.
     (top >> 7).wrapping_mul(0x1020_4080) >> 28
 }
@@ -111,19 +111,20 @@ pub fn nonzero_bytes(x: u32) -> u32 {
 /// Bit `i` says whether half `i` is not zero.
 #[inline(always)]
 fn nonzero_halves(x: u32) -> u32 {
-    let top = ((x & 0x7FFF_7FFF) + 0x7FFF_7FFF | x) & 0x8000_8000;
+    let top = (((x & 0x7FFF_7FFF) + 0x7FFF_7FFF) | x) & 0x8000_8000;
     (top >> 15 | top >> 30) & 3
 }
 
 /// Selectors for [`byte_permute`], by the flags of a register's words: 16 for four bytes, 4 for two halves.
 ///
-/// Bytes 4 and up of a permutation are those of its second register.
+/// Bytes 4 and up of a permutation are those of its second register. An entry holds two selectors: in its lower half one
+/// for the flagged words, in its upper half one for the words that are not flagged.
 pub struct Tables {
-    selector: SharedArray<u32, { 3 * Self::ROWS }>,
+    selectors: SharedArray<u32, { Self::ROWS }>,
 }
 
 /// What a selector does.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub enum Select {
     /// Moves the flagged words together, zeros behind.
     Pick = 0,
@@ -136,13 +137,17 @@ pub enum Select {
 impl Tables {
     const ROWS: usize = 20;
 
-    /// The first `3 * 20` threads of a block write the tables; a barrier publishes them.
+    /// The first 20 threads of a block write the tables, with these selectors for the flagged and the other words; a barrier
+    /// publishes them.
     #[inline(always)]
-    pub fn write(&self, thread: u32) {
-        if thread < 3 * Self::ROWS as u32 {
-            let (select, row) = (thread / Self::ROWS as u32, thread % Self::ROWS as u32);
-            let selector = if row < 16 { Self::bytes(select, row) } else { Self::halves(select, row - 16) };
-            self.selector.write(thread as usize, selector);
+    pub fn write(&self, thread: u32, flagged: Select, others: Select) {
+        if thread < Self::ROWS as u32 {
+            let entry = if thread < 16 {
+                Self::bytes(flagged as u32, thread) | Self::bytes(others as u32, thread ^ 0xF) << 16
+            } else {
+                Self::halves(flagged as u32, thread - 16) | Self::halves(others as u32, (thread - 16) ^ 3) << 16
+            };
+            self.selectors.write(thread as usize, entry);
         }
     }
 
@@ -189,176 +194,142 @@ impl Tables {
         }
     }
 
-    /// The selector for the flags of four bytes.
+    /// The selector for the flagged ones of four bytes.
     #[inline(always)]
-    pub fn byte_selector(&self, select: Select, flags: u32) -> u32 {
-        self.get::<1>(select, flags)
+    pub fn byte_selector(&self, flags: u32) -> u32 {
+        self.get::<1>(flags)
     }
 
-    /// The selector for register flags `flags` of words of `W` bytes, 1 or 2.
+    /// The selectors for register flags `flags` of words of `W` bytes, 1 or 2. A permutation looks at the lower half alone.
     #[inline(always)]
-    fn get<const W: u32>(&self, select: Select, flags: u32) -> u32 {
-        let row = if W == 1 { 0 } else { 16 };
-        self.selector.read((select as u32 * Self::ROWS as u32 + row + flags) as usize)
+    fn get<const W: u32>(&self, flags: u32) -> u32 {
+        self.selectors.read((if W == 1 { 0 } else { 16 } + flags) as usize)
     }
 }
 
-/// The low `keep` bits of the flagged words of `v`, one after another, and how many bits they are. `keep` is at most the
-/// word's bits.
+/// The flagged words of `v`, one after another, and the low `keep` bits (fewer than a word's) of the others; and how many
+/// bits each are.
 #[inline(always)]
-pub fn pick<const W: u32>(tables: &Tables, v: Piece, flags: u32, keep: u32) -> (Piece, u32) {
-    match W {
-        1 | 2 => {
-            let words = 4 / W;
-            let mask = if W == 1 { low(keep) * 0x0101_0101 } else { low(keep) * 0x0001_0001 };
-            let one = |i: u32| {
-                let own = flags >> (i * words) & ((1 << words) - 1);
-                let together = byte_permute(v[i as usize], 0, tables.get::<W>(Select::Pick, own));
-                let bits = own.count_ones() * keep;
-                let joined = if keep == 8 * W { together } else { quarter::<W>(together & mask, keep) };
-                (joined, bits)
-            };
-            let (a, b, c, d) = (one(0), one(1), one(2), one(3));
-            join4([a.0, b.0, c.0, d.0], [a.1, b.1, c.1, d.1])
-        }
-        4 => {
-            let one = |i: usize| {
-                let set = flags >> i & 1 != 0;
-                (if set { v[i] & low(keep) } else { 0 }, if set { keep } else { 0 })
-            };
-            let (a, b, c, d) = (one(0), one(1), one(2), one(3));
-            join4([a.0, b.0, c.0, d.0], [a.1, b.1, c.1, d.1])
-        }
-        _ => {
-            let (lower, upper) = (low(keep.min(32)), low(keep.saturating_sub(32)));
-            let one = |i: usize| {
-                let set = flags >> i & 1 != 0;
-                let word = if set { [v[2 * i] & lower, v[2 * i + 1] & upper] } else { [0, 0] };
-                (word, if set { keep } else { 0 })
-            };
-            let (a, b) = (one(0), one(1));
-            (join(a.0, b.0, a.1), a.1 + b.1)
-        }
-    }
-}
-
-/// Puts the words of `keep` bits that stand together in `v` to the flagged places, zeros between; what lies behind them in
-/// `v` does not matter.
-#[inline(always)]
-pub fn place<const W: u32>(tables: &Tables, mut v: Piece, flags: u32, keep: u32) -> Piece {
-    let mut out = [0; 4];
+pub fn pick_both<const W: u32>(tables: &Tables, v: Piece, flags: u32, keep: u32) -> [(Piece, u32); 2] {
+    let bits = 8 * W;
     if W <= 2 {
         let words = 4 / W;
-        let mut i = 0;
-        while i < 4 {
-            let own = flags >> (i as u32 * words) & ((1 << words) - 1);
-            let together = if keep == 8 * W { v[0] } else { spread::<W>(v[0], keep) };
-            out[i] = byte_permute(together, 0, tables.get::<W>(Select::Place, own));
-            v = drop_low(v, own.count_ones() * keep);
-            i += 1;
-        }
-    } else if W == 4 {
-        let mut i = 0;
-        while i < 4 {
-            let set = flags >> i & 1 != 0;
-            out[i] = if set { v[0] & low(keep) } else { 0 };
-            v = drop_low(v, if set { keep } else { 0 });
-            i += 1;
-        }
-    } else {
-        let (lower, upper) = (low(keep.min(32)), low(keep.saturating_sub(32)));
-        if flags & 1 != 0 {
-            (out[0], out[1]) = (v[0] & lower, v[1] & upper);
-            v = drop_low(drop_low(v, keep.min(32)), keep.saturating_sub(32));
-        }
-        if flags & 2 != 0 {
-            (out[2], out[3]) = (v[0] & lower, v[1] & upper);
-        }
-    }
-    out
-}
-
-/// Puts the whole words that stand together in `v` to the flagged places; the places between repeat the flagged word before,
-/// the first ones the word `carry` (its upper end in the upper register).
-#[inline(always)]
-pub fn fill<const W: u32>(tables: &Tables, mut v: Piece, flags: u32, carry: [u32; 2]) -> Piece {
-    let mut out = [0; 4];
-    if W <= 2 {
-        let words = 4 / W;
-        let mut last = carry[1];
-        let mut i = 0;
-        while i < 4 {
-            let own = flags >> (i as u32 * words) & ((1 << words) - 1);
-            out[i] = byte_permute(v[0], last, tables.get::<W>(Select::Fill, own));
-            last = out[i];
-            v = drop_low(v, own.count_ones() * 8 * W);
-            i += 1;
-        }
-    } else if W == 4 {
-        let mut last = carry[1];
-        let mut i = 0;
-        while i < 4 {
-            if flags >> i & 1 != 0 {
-                last = v[0];
-                v = [v[1], v[2], v[3], 0];
-            }
-            out[i] = last;
-            i += 1;
-        }
-    } else {
-        let mut last = carry;
-        if flags & 1 != 0 {
-            last = [v[0], v[1]];
-            v = [v[2], v[3], 0, 0];
-        }
-        (out[0], out[1]) = (last[0], last[1]);
-        if flags & 2 != 0 {
-            last = [v[0], v[1]];
-        }
-        (out[2], out[3]) = (last[0], last[1]);
-    }
-    out
-}
-
-/// The bits of a piece in which the result of [`fill`] counts: the words that are flagged, and of the others the bits above
-/// `keep`.
-#[inline(always)]
-pub fn filled_bits<const W: u32>(flags: u32, keep: u32) -> Piece {
-    let above = !low(keep);
-    let mut out = [0; 4];
-    let mut i = 0;
-    while i < 4 {
-        out[i] = match W {
-            1 => {
-                let own = flags >> (4 * i) & 0xF;
-                // Flag `i` to the whole byte `i`.
-                let bytes = (own * 0x0020_4081 & 0x0101_0101) * 0xFF;
-                bytes | (above & 0xFF) * 0x0101_0101
-            }
-            2 => {
-                let own = flags >> (2 * i) & 3;
-                let halves = (own | own << 15) & 0x0001_0001;
-                halves * 0xFFFF | (above & 0xFFFF) * 0x0001_0001
-            }
-            4 => {
-                if flags >> i & 1 != 0 {
-                    u32::MAX
-                } else {
-                    above
-                }
-            }
-            _ => {
-                let own = if i % 2 == 0 {
-                    above
-                } else if keep <= 32 {
-                    u32::MAX
-                } else {
-                    !low(keep - 32)
-                };
-                if flags >> (i / 2) & 1 != 0 { u32::MAX } else { own }
-            }
+        let mask = if W == 1 { low(keep) * 0x0101_0101 } else { low(keep) * 0x0001_0001 };
+        let one = |i: u32| {
+            let own = flags >> (i * words) & ((1 << words) - 1);
+            let (entry, count) = (tables.get::<W>(own), own.count_ones());
+            let x = v[i as usize];
+            let lower = quarter::<W>(byte_permute(x, 0, entry >> 16) & mask, keep);
+            (byte_permute(x, 0, entry), count * bits, lower, (words - count) * keep)
         };
-        i += 1;
+        let (a, b, c, d) = (one(0), one(1), one(2), one(3));
+        return [join4([a.0, b.0, c.0, d.0], [a.1, b.1, c.1, d.1]), join4([a.2, b.2, c.2, d.2], [a.3, b.3, c.3, d.3])];
+    }
+    [pick_words::<W>(v, flags, bits), pick_words::<W>(v, !flags, keep)]
+}
+
+/// The flagged words of `v`, one after another, and how many bits they are.
+#[inline(always)]
+pub fn pick<const W: u32>(tables: &Tables, v: Piece, flags: u32) -> (Piece, u32) {
+    let bits = 8 * W;
+    if W <= 2 {
+        let words = 4 / W;
+        let one = |i: u32| {
+            let own = flags >> (i * words) & ((1 << words) - 1);
+            (byte_permute(v[i as usize], 0, tables.get::<W>(own)), own.count_ones() * bits)
+        };
+        let (a, b, c, d) = (one(0), one(1), one(2), one(3));
+        return join4([a.0, b.0, c.0, d.0], [a.1, b.1, c.1, d.1]);
+    }
+    pick_words::<W>(v, flags, bits)
+}
+
+/// The low `keep` bits of the flagged words of 4 or 8 bytes.
+#[inline(always)]
+fn pick_words<const W: u32>(v: Piece, flags: u32, keep: u32) -> (Piece, u32) {
+    let set = |i: u32| flags >> i & 1 != 0;
+    let bits = |i: u32| if set(i) { keep } else { 0 };
+    if W == 4 {
+        let one = |i: u32| if set(i) { v[i as usize] & low(keep) } else { 0 };
+        return join4([one(0), one(1), one(2), one(3)], [bits(0), bits(1), bits(2), bits(3)]);
+    }
+    let (lower, upper) = (low(keep.min(32)), low(keep.saturating_sub(32)));
+    let one = |i: usize| if set(i as u32) { [v[2 * i] & lower, v[2 * i + 1] & upper] } else { [0, 0] };
+    (join(one(0), one(1), bits(0)), bits(0) + bits(1))
+}
+
+/// A piece from its whole words, which stand together in `whole`, and (`UPPER`) the low `keep` bits of the others, which stand
+/// together in `lower`; what lies behind them in either does not matter. What neither gives is taken from the word before
+/// (`REPEAT`; before the first it is `carry`, with the word's upper end in the upper register), or is zero. `tables` were
+/// written for `Fill` (`REPEAT`) or `Place`, and `Place`.
+#[inline(always)]
+pub fn expand<const W: u32, const REPEAT: bool, const UPPER: bool>(
+    tables: &Tables,
+    mut whole: Piece,
+    mut lower: Piece,
+    flags: u32,
+    carry: [u32; 2],
+    keep: u32,
+) -> Piece {
+    let mut out = [0; 4];
+    if W <= 2 {
+        let words = 4 / W;
+        // Where only the low bits of a word are its own.
+        let mask = if W == 1 { low(keep) * 0x0101_0101 } else { low(keep) * 0x0001_0001 };
+        let mut last = carry[1];
+        let mut one = |i: u32| {
+            let own = flags >> (i * words) & ((1 << words) - 1);
+            let (entry, count) = (tables.get::<W>(own), own.count_ones());
+            let filled = byte_permute(whole[0], if REPEAT { last } else { 0 }, entry);
+            whole = drop_low(whole, count * 8 * W);
+            if !UPPER {
+                last = filled;
+                return filled;
+            }
+            let others = byte_permute(spread::<W>(lower[0], keep), 0, entry >> 16);
+            lower = drop_low(lower, (words - count) * keep);
+            let joined = if REPEAT { filled & !byte_permute(mask, 0, entry >> 16) | others } else { filled | others };
+            last = joined;
+            joined
+        };
+        out = [one(0), one(1), one(2), one(3)];
+    } else if W == 4 {
+        let mut last = carry[1];
+        let mut one = |i: u32| {
+            let set = flags >> i & 1 != 0;
+            let word = if set {
+                whole[0]
+            } else {
+                let upper = if REPEAT { last & !low(keep) } else { 0 };
+                if UPPER { upper | lower[0] & low(keep) } else { upper }
+            };
+            whole = if set { [whole[1], whole[2], whole[3], 0] } else { whole };
+            lower = drop_low(lower, if set || !UPPER { 0 } else { keep });
+            last = word;
+            word
+        };
+        out = [one(0), one(1), one(2), one(3)];
+    } else {
+        let (below, above) = (low(keep.min(32)), low(keep.saturating_sub(32)));
+        let mut last = carry;
+        let mut one = |i: u32| {
+            let word = if flags >> i & 1 != 0 {
+                let word = [whole[0], whole[1]];
+                whole = [whole[2], whole[3], 0, 0];
+                word
+            } else {
+                let kept = if REPEAT { [last[0] & !below, last[1] & !above] } else { [0, 0] };
+                let word = if UPPER { [kept[0] | lower[0] & below, kept[1] | lower[1] & above] } else { kept };
+                if UPPER {
+                    lower = drop_low(drop_low(lower, keep.min(32)), keep.saturating_sub(32));
+                }
+                word
+            };
+            last = word;
+            word
+        };
+        let (a, b) = (one(0), one(1));
+        (out[0], out[1], out[2], out[3]) = (a[0], a[1], b[0], b[1]);
     }
     out
 }

@@ -28,12 +28,12 @@ impl KernelNames {
     /// The kernels of the component called `component` in the table of stages, if it has any.
     pub fn of(component: &str, settings: Settings) -> Option<Self> {
         let (encode, decode) = names(component, settings)?;
-        Some(if component == "clog" {
+        Some(if let "clog" | "hclog" = component {
             Self {
                 encode,
                 decode,
-                tails: Some(clog_tails(settings.word)),
-                encode_launch: clog::encode_launch(settings.chunk),
+                tails: Some(tails(component, settings.word)),
+                encode_launch: clog::encode_launch(settings.chunk, component == "hclog"),
                 decode_launch: clog::DECODE,
                 tail_launch: clog::TAIL,
                 tile_bytes: TILE_BYTES,
@@ -68,6 +68,18 @@ fn names(component: &str, settings: Settings) -> Option<(&'static str, &'static 
         ("clog", W8, C4096) => ("clog_encode_w8_c4096", "clog_decode_w8_c4096"),
         ("clog", W8, C8192) => ("clog_encode_w8_c8192", "clog_decode_w8_c8192"),
         ("clog", W8, C16384) => ("clog_encode_w8_c16384", "clog_decode_w8_c16384"),
+        ("hclog", W1, C4096) => ("hclog_encode_w1_c4096", "hclog_decode_w1_c4096"),
+        ("hclog", W1, C8192) => ("hclog_encode_w1_c8192", "hclog_decode_w1_c8192"),
+        ("hclog", W1, C16384) => ("hclog_encode_w1_c16384", "hclog_decode_w1_c16384"),
+        ("hclog", W2, C4096) => ("hclog_encode_w2_c4096", "hclog_decode_w2_c4096"),
+        ("hclog", W2, C8192) => ("hclog_encode_w2_c8192", "hclog_decode_w2_c8192"),
+        ("hclog", W2, C16384) => ("hclog_encode_w2_c16384", "hclog_decode_w2_c16384"),
+        ("hclog", W4, C4096) => ("hclog_encode_w4_c4096", "hclog_decode_w4_c4096"),
+        ("hclog", W4, C8192) => ("hclog_encode_w4_c8192", "hclog_decode_w4_c8192"),
+        ("hclog", W4, C16384) => ("hclog_encode_w4_c16384", "hclog_decode_w4_c16384"),
+        ("hclog", W8, C4096) => ("hclog_encode_w8_c4096", "hclog_decode_w8_c4096"),
+        ("hclog", W8, C8192) => ("hclog_encode_w8_c8192", "hclog_decode_w8_c8192"),
+        ("hclog", W8, C16384) => ("hclog_encode_w8_c16384", "hclog_decode_w8_c16384"),
         ("rre", W1, _) => ("rre_encode_w1", "rre_decode_w1"),
         ("rre", W2, _) => ("rre_encode_w2", "rre_decode_w2"),
         ("rre", W4, _) => ("rre_encode_w4", "rre_decode_w4"),
@@ -88,12 +100,16 @@ fn names(component: &str, settings: Settings) -> Option<(&'static str, &'static 
     })
 }
 
-fn clog_tails(word: WordSize) -> [&'static str; 2] {
+fn tails(component: &str, word: WordSize) -> [&'static str; 2] {
     use WordSize::{W1, W2, W4, W8};
-    match word {
-        W1 => ["clog_encode_tail_w1", "clog_decode_tail_w1"],
-        W2 => ["clog_encode_tail_w2", "clog_decode_tail_w2"],
-        W4 => ["clog_encode_tail_w4", "clog_decode_tail_w4"],
-        W8 => ["clog_encode_tail_w8", "clog_decode_tail_w8"],
+    match (component, word) {
+        ("clog", W1) => ["clog_encode_tail_w1", "clog_decode_tail_w1"],
+        ("clog", W2) => ["clog_encode_tail_w2", "clog_decode_tail_w2"],
+        ("clog", W4) => ["clog_encode_tail_w4", "clog_decode_tail_w4"],
+        ("clog", W8) => ["clog_encode_tail_w8", "clog_decode_tail_w8"],
+        (_, W1) => ["hclog_encode_tail_w1", "hclog_decode_tail_w1"],
+        (_, W2) => ["hclog_encode_tail_w2", "hclog_decode_tail_w2"],
+        (_, W4) => ["hclog_encode_tail_w4", "hclog_decode_tail_w4"],
+        (_, W8) => ["hclog_encode_tail_w8", "hclog_decode_tail_w8"],
     }
 }
