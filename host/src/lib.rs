@@ -15,3 +15,8 @@ pub use shared_types::lc::{ChunkSize, WordSize};
 
 /// What a Warpack call returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The examples of the README, compiled and run with those of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
