@@ -213,6 +213,8 @@ pub enum Error {
     Range { start: u64, end: u64, plain: u64 },
     /// The operating system refused to read or write.
     Io { what: &'static str, kind: std::io::ErrorKind, message: String },
+    /// A causal frame was refused.
+    Frame(crate::causal::Fault),
     /// The driver is missing, too old, or refused a call.
     Cuda {
         /// The driver's function.
@@ -378,6 +380,7 @@ impl fmt::Display for Error {
                 write!(f, "the range {start}..{end} is not within the {plain} plain bytes")
             }
             Self::Io { what, message, .. } => write!(f, "cannot {what}: {message}"),
+            Self::Frame(_) => f.write_str("in a causal frame"),
             Self::Cuda { call, message } => write!(f, "the driver refused {call}: {message}"),
             Self::NoDevice { index, devices } => {
                 write!(f, "there is no device {index}, only {devices} in all")
@@ -390,7 +393,14 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::InChunk { source, .. } | Self::InBlock { source, .. } => Some(source),
+            Self::Frame(fault) => Some(fault),
             _ => None,
         }
+    }
+}
+
+impl From<crate::causal::Fault> for Error {
+    fn from(fault: crate::causal::Fault) -> Self {
+        Self::Frame(fault)
     }
 }

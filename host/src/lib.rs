@@ -1,14 +1,20 @@
 //! Warpack: lossless compression of structured arrays, on CPUs and NVIDIA GPUs, with the same bytes from both.
 
+#[cfg(any(feature = "encode", not(feature = "decode-only")))]
 pub mod archive;
+#[cfg(any(feature = "encode", not(feature = "decode-only")))]
 pub mod backend;
+pub mod causal;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod digest;
 mod error;
+#[cfg(any(feature = "encode", not(feature = "decode-only")))]
 pub mod stage;
 
+#[cfg(any(feature = "encode", not(feature = "decode-only")))]
 pub use archive::{CompressOptions, DecompressOptions, ElementType, Shape, compress, decompress};
+#[cfg(any(feature = "encode", not(feature = "decode-only")))]
 pub use backend::Backend;
 pub use error::Error;
 pub use shared_types::lc::{ChunkSize, WordSize};
