@@ -448,7 +448,19 @@ fn json_says_what_happened() {
     let folder = Folder::new("json");
     let plain = words(30_000);
     folder.write("a \"quoted\".raw", &plain);
-    let arguments = ["compress", "--json", "--dtype", "i16", "--shape", "30x1000", "--block-size", "8K", "a \"quoted\".raw"];
+    let arguments = [
+        "compress",
+        "--json",
+        "--codec",
+        "clog",
+        "--dtype",
+        "i16",
+        "--shape",
+        "30x1000",
+        "--block-size",
+        "8K",
+        "a \"quoted\".raw",
+    ];
     let list = json(&done(folder.run(&arguments)));
     let archive_bytes = folder.read("a \"quoted\".raw.wpk").len() as u64;
     assert_eq!(list[0]["input"], "a \"quoted\".raw");
@@ -486,6 +498,25 @@ fn json_says_what_happened() {
     let devices = json(&done(folder.run(&["devices", "--json"])));
     assert!(devices["cpu"]["threads"].as_u64().unwrap() >= 1);
     assert_eq!(devices["cuda"].as_array().unwrap().is_empty(), devices["no_cuda_because"].is_string());
+}
+
+#[test]
+fn elements_of_16_bits_take_the_causal_codec() {
+    let folder = Folder::new("causal");
+    let plain = words(30_001);
+    for (dtype, codec) in [("u16", "causal"), ("i16", "causal"), ("u8", "clog"), ("f32", "clog"), ("bytes", "clog")] {
+        let archive = done(folder.pipe(&["compress", "--dtype", dtype], &plain));
+        assert!(done(folder.pipe(&["decompress"], &archive)) == plain, "{dtype}");
+        assert_eq!(json(&done(folder.pipe(&["info", "--json"], &archive)))[0]["stages"][0]["name"], codec, "{dtype}");
+    }
+    for extra in ["--representation=residual", "--form=classic", "--grain=2048", "--level=9", "--tile-size=10000"] {
+        let archive = done(folder.pipe(&["compress", "--codec", "causal", extra], &plain[..59_999]));
+        assert!(done(folder.pipe(&["decompress"], &archive)) == plain[..59_999], "{extra}");
+        failed(folder.pipe(&["compress", "--codec", "clog", extra], &plain), 2);
+    }
+    for extra in ["--representation=best", "--form=both", "--grain=4096", "--level=3", "--tile-size=3", "--tile-size=17M"] {
+        failed(folder.pipe(&["compress", "--codec", "causal", extra], &plain), 2);
+    }
 }
 
 #[test]

@@ -160,6 +160,13 @@ pub enum Error {
         /// What happened there.
         source: Box<Error>,
     },
+    /// Something happened in a tile of a block.
+    InTile {
+        /// Which tile, counted from 0.
+        index: u64,
+        /// What happened there.
+        source: Box<Error>,
+    },
     /// Something happened in a block of an archive.
     InBlock {
         /// Which block, counted from 0.
@@ -233,6 +240,7 @@ pub enum Error {
 
 impl Error {
     /// Says that `self` happened in chunk `index`.
+    #[cfg(any(feature = "encode", not(feature = "decode-only")))]
     pub(crate) fn in_chunk(self, index: u32) -> Self {
         Self::InChunk { index: index.into(), source: Box::new(self) }
     }
@@ -324,6 +332,7 @@ impl fmt::Display for Error {
                 write!(f, "the settings belong to stage {found}, {stage} is stage {expected}")
             }
             Self::InChunk { index, .. } => write!(f, "in chunk {index}"),
+            Self::InTile { index, .. } => write!(f, "in tile {index}"),
             Self::InBlock { index, .. } => write!(f, "in block {index}"),
             Self::Magic { found } => {
                 write!(f, "not a warpack archive: it starts with {found:02x?}")
@@ -392,7 +401,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::InChunk { source, .. } | Self::InBlock { source, .. } => Some(source),
+            Self::InChunk { source, .. } | Self::InTile { source, .. } | Self::InBlock { source, .. } => Some(source),
             Self::Frame(fault) => Some(fault),
             _ => None,
         }

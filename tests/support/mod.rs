@@ -124,7 +124,7 @@ pub fn assert_same_bytes(found: &[u8], expected: &[u8], at: &str) {
 /// The reason at the end of an error's chain.
 pub fn root(error: &Error) -> &Error {
     match error {
-        Error::InChunk { source, .. } | Error::InBlock { source, .. } => root(source),
+        Error::InChunk { source, .. } | Error::InTile { source, .. } | Error::InBlock { source, .. } => root(source),
         other => other,
     }
 }

@@ -42,40 +42,132 @@ pub enum Step {
 #[non_exhaustive]
 #[allow(missing_docs)] // the messages explain the numbers
 pub enum Fault {
-    HeaderTruncated { have: u64 },
-    Magic { found: [u8; 4] },
-    Version { found: u8 },
-    Representation { found: u8 },
-    Grain { found: u8 },
-    Flags { found: u8 },
-    Reserved { offset: u64, found: u8 },
-    TileLength { found: u32 },
-    StoredModel { found: u32 },
-    StoredChunks { found: u32 },
-    StoredWords { found: u32, expected: u32 },
-    ChunkCount { found: u32, expected: u32 },
-    ModelLength { found: u32, max: u32 },
-    FrameLength { found: u64, expected: u64 },
-    NotSmaller { found: u64, stored: u64 },
-    Filling { section: &'static str, offset: u64, found: u8 },
-    ModelStart { offset: u64 },
-    ModelBlock { offset: u64 },
-    ModelEnd { offset: u64, expected: u64 },
+    HeaderTruncated {
+        have: u64,
+    },
+    Magic {
+        found: [u8; 4],
+    },
+    Version {
+        found: u8,
+    },
+    Representation {
+        found: u8,
+    },
+    Grain {
+        found: u8,
+    },
+    Flags {
+        found: u8,
+    },
+    Reserved {
+        offset: u64,
+        found: u8,
+    },
+    TileLength {
+        found: u32,
+    },
+    StoredModel {
+        found: u32,
+    },
+    StoredChunks {
+        found: u32,
+    },
+    StoredWords {
+        found: u32,
+        expected: u32,
+    },
+    ChunkCount {
+        found: u32,
+        expected: u32,
+    },
+    ModelLength {
+        found: u32,
+        max: u32,
+    },
+    FrameLength {
+        found: u64,
+        expected: u64,
+    },
+    NotSmaller {
+        found: u64,
+        stored: u64,
+    },
+    Filling {
+        section: &'static str,
+        offset: u64,
+        found: u8,
+    },
+    ModelStart {
+        offset: u64,
+    },
+    ModelBlock {
+        offset: u64,
+    },
+    ModelEnd {
+        offset: u64,
+        expected: u64,
+    },
     ModelData,
-    ModelOutput { found: u64, expected: u64 },
-    RowSum { row: u32, found: u32 },
-    Frequency { row: u32, symbol: u32, found: u32 },
-    State { chunk: u32, bank: Bank, found: u32 },
-    WordCount { chunk: u32, bank: Bank, found: u32, max: u32 },
-    WordsBehindPayload { chunk: u32, need: u64, have: u64 },
-    WordSum { found: u64, expected: u64 },
-    DeadRow { chunk: u32, word: u32, row: u32 },
-    OutOfWords { chunk: u32, bank: Bank, word: u32 },
-    Terminal { chunk: u32, bank: Bank, found: u32 },
-    UnusedWords { chunk: u32, bank: Bank, unused: u32 },
+    ModelOutput {
+        found: u64,
+        expected: u64,
+    },
+    RowSum {
+        row: u32,
+        found: u32,
+    },
+    Frequency {
+        row: u32,
+        symbol: u32,
+        found: u32,
+    },
+    State {
+        chunk: u32,
+        bank: Bank,
+        found: u32,
+    },
+    WordCount {
+        chunk: u32,
+        bank: Bank,
+        found: u32,
+        max: u32,
+    },
+    WordsBehindPayload {
+        chunk: u32,
+        need: u64,
+        have: u64,
+    },
+    WordSum {
+        found: u64,
+        expected: u64,
+    },
+    DeadRow {
+        chunk: u32,
+        word: u32,
+        row: u32,
+    },
+    OutOfWords {
+        chunk: u32,
+        bank: Bank,
+        word: u32,
+    },
+    Terminal {
+        chunk: u32,
+        bank: Bank,
+        found: u32,
+    },
+    UnusedWords {
+        chunk: u32,
+        bank: Bank,
+        unused: u32,
+    },
     Digest,
     /// Not the frame's fault: the caller expected another tile.
-    PlainLength { found: u64, expected: u64 },
+    PlainLength {
+        found: u64,
+        expected: u64,
+    },
 }
 
 impl Fault {
@@ -83,9 +175,13 @@ impl Fault {
     pub fn step(&self) -> Step {
         use Fault::*;
         match self {
-            HeaderTruncated { .. } | Magic { .. } | Version { .. } | Representation { .. } | Grain { .. } | Flags { .. } => Step::Header,
+            HeaderTruncated { .. } | Magic { .. } | Version { .. } | Representation { .. } | Grain { .. } | Flags { .. } => {
+                Step::Header
+            }
             Reserved { .. } | TileLength { .. } | StoredModel { .. } | StoredChunks { .. } | StoredWords { .. } => Step::Header,
-            ChunkCount { .. } | ModelLength { .. } | FrameLength { .. } | NotSmaller { .. } | PlainLength { .. } => Step::Header,
+            ChunkCount { .. } | ModelLength { .. } | FrameLength { .. } | NotSmaller { .. } | PlainLength { .. } => {
+                Step::Header
+            }
             Filling { .. } => Step::Filling,
             ModelStart { .. } | ModelBlock { .. } | ModelEnd { .. } | ModelData | ModelOutput { .. } => Step::Model,
             RowSum { .. } | Frequency { .. } => Step::Model,
@@ -117,7 +213,9 @@ impl fmt::Display for Fault {
             Self::Filling { section, offset, found } => {
                 write!(f, "the filling behind the {section} has {found:#04x} at offset {offset}")
             }
-            Self::ModelStart { offset } => write!(f, "the model is not the Zstandard frame it should be, from offset {offset} on"),
+            Self::ModelStart { offset } => {
+                write!(f, "the model is not the Zstandard frame it should be, from offset {offset} on")
+            }
             Self::ModelBlock { offset } => write!(f, "the model has no Zstandard block at offset {offset}"),
             Self::ModelEnd { offset, expected } => {
                 write!(f, "the model's Zstandard frame ends at offset {offset}, the model at {expected}")

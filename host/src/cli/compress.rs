@@ -40,9 +40,9 @@ pub(super) struct Arguments {
     /// Remove each input once its output is safely on disk
     #[arg(long)]
     rm: bool,
-    /// The codec
-    #[arg(long, value_parser = codec::parse_codec, default_value = "clog")]
-    codec: &'static Entry,
+    /// The codec [default: causal for elements of 16 bits, else clog]
+    #[arg(long, value_parser = codec::parse_codec)]
+    codec: Option<&'static Entry>,
     /// Bytes of a word: 1, 2, 4 or 8 [default: those of --dtype, or the codec's]
     #[arg(long, value_name = "BYTES", value_parser = codec::parse_word_size)]
     word_size: Option<WordSize>,
@@ -58,6 +58,8 @@ pub(super) struct Arguments {
     /// About how many bytes a block holds; each can be decoded alone
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, default_value = "16MiB")]
     block_size: u64,
+    #[command(flatten)]
+    causal: codec::CausalArguments,
     #[command(flatten)]
     machine: Machine,
     /// Say what became of the inputs, as JSON on standard output
@@ -85,7 +87,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         return Err(Failure::usage("--json needs standard output for itself: name an output with -o"));
     }
     let settings = Options { word_size: arguments.word_size, chunk_size: arguments.chunk_size };
-    let stage = codec::stage(arguments.codec, settings, arguments.dtype)?;
+    let entry = arguments.codec.unwrap_or_else(|| codec::default_codec(settings, arguments.dtype));
+    let stage = arguments.causal.stage(entry, settings, arguments.dtype)?;
     let options = CompressOptions {
         element: arguments.dtype,
         shape: arguments.shape.clone(),
@@ -158,7 +161,7 @@ fn compress(
         report.push(Json::Object(vec![
             ("input", source.name.as_str().into()),
             ("output", output_name(output).into()),
-            ("codec", arguments.codec.name.into()),
+            ("codec", options.stages.first().map_or("", |stage| stage.entry().name).into()),
             ("backend", options.backend.to_string().into()),
             ("plain_bytes", summary.plain_bytes.into()),
             ("archive_bytes", summary.archive_bytes.into()),

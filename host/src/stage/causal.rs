@@ -19,7 +19,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::{Coder, Entry, Options, Record, Stage};
+use super::{Coder, Entry, Record, Stage};
 use crate::causal::frame::{ALIGN_BYTES, HEADER_BYTES, Header};
 use crate::causal::receive::Receiver;
 use crate::causal::{Fault, MAX_TILE_BYTES, send};
@@ -32,7 +32,7 @@ pub static ENTRY: Entry = Entry {
     name: "causal",
     id: 16,
     about: "16-bit words by the bytes before them: adaptive choice of three models, rANS",
-    from_options: |options| Causal::from_options(options).map(|stage| Box::new(stage) as Box<dyn Stage>),
+    from_options: |_| Ok(Box::new(Causal::default())), // it knows words of 2 bytes only, and has chunks of its own
     from_record: |record| Causal::from_record(record).map(|stage| Box::new(stage) as Box<dyn Stage>),
 };
 
@@ -64,17 +64,6 @@ impl Causal {
             return Err(Error::Setting { stage: ENTRY.name, setting: "tile size", found: tile_bytes, allowed });
         }
         Ok(Self { settings, tile_bytes: tile_bytes as usize })
-    }
-
-    fn from_options(options: &Options) -> Result<Self> {
-        let refused = |setting, found: u32, allowed| Err(Error::Setting { stage: ENTRY.name, setting, found: found.into(), allowed });
-        if let Some(word) = options.word_size.filter(|word| word.bytes() != 2) {
-            return refused("word size", word.bytes(), "2");
-        }
-        if let Some(chunk) = options.chunk_size {
-            return refused("chunk size of that kind", chunk.bytes(), "a grain of 8192 or 2048");
-        }
-        Ok(Self::default())
     }
 
     fn from_record(record: &Record) -> Result<Self> {
@@ -109,7 +98,7 @@ impl Causal {
     /// The first fault of a header, of a tile's length, or of what lies between the frames.
     pub fn frames<'a>(&self, coded: &'a [u8], plain_bytes: usize) -> Result<(Vec<(Header, &'a [u8])>, &'a [u8])> {
         let mut frames = Vec::new();
-        let mut at = 0;
+        let mut at = 0usize;
         for (index, tile_bytes) in self.tiles(plain_bytes).enumerate() {
             let in_tile = |source: Error| Error::InTile { index: index as u64, source: Box::new(source) };
             let start = coded.len().min(at.next_multiple_of(ALIGN_BYTES as usize));

@@ -1,5 +1,6 @@
 //! The stages: codecs with settings, one folder each, all listed in [`ALL`].
 
+pub mod causal;
 pub mod clog;
 pub mod lc;
 pub mod stored;
@@ -101,7 +102,7 @@ pub struct Entry {
 }
 
 /// Every stage there is. Vectors, benches and the command iterate it.
-pub static ALL: &[&Entry] = &[&stored::ENTRY, &clog::ENTRY];
+pub static ALL: &[&Entry] = &[&stored::ENTRY, &causal::ENTRY, &clog::ENTRY];
 
 /// The stage called `name`, if there is one.
 pub fn by_name(name: &str) -> Option<&'static Entry> {

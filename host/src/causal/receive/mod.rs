@@ -49,7 +49,6 @@ struct Coded<'a> {
     representation: Representation,
     form: Form,
     chunk_words: usize,
-    tile_words: usize,
     tables: Tables,
     records: Vec<Record>,
     /// The frame up to its end; the payload is what is left behind `payload`.
@@ -58,22 +57,12 @@ struct Coded<'a> {
 }
 
 impl Coded<'_> {
-    /// Words of the payload.
-    fn payload_words(&self) -> usize {
-        (self.frame.len() - self.payload) / 2
-    }
-
     /// Word `at` of the payload.
     #[inline]
     fn word(&self, at: usize) -> Option<u16> {
         let at = self.payload + 2 * at;
         let bytes = self.frame.get(at..at + 2)?;
         Some(u16::from_le_bytes([bytes[0], bytes[1]]))
-    }
-
-    /// Words of chunk `chunk`.
-    fn words_of(&self, chunk: usize) -> usize {
-        self.chunk_words.min(self.tile_words - chunk * self.chunk_words)
     }
 }
 
@@ -112,7 +101,6 @@ impl<'a> Receiver<'a> {
             representation,
             form: header.form,
             chunk_words: header.grain.words(),
-            tile_words: header.tile_bytes as usize / 2,
             tables: Tables::new(&frequencies),
             records,
             frame,

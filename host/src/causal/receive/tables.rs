@@ -107,9 +107,17 @@ mod tests {
     fn every_slot_of_every_kind_of_row_is_found() {
         let mut frequencies = vec![0u16; SYMBOLS * SYMBOLS];
         let rows: [&dyn Fn(usize) -> u16; 5] = [
-            &|_| 16,                                                          // flat
-            &|s| if s == 255 { 4095 } else { u16::from(s == 0) },             // nothing between the ends
-            &|s| if s < 200 { 1 } else if s == 255 { 4096 - 200 } else { 0 }, // many symbols a bucket
+            &|_| 16,                                              // flat
+            &|s| if s == 255 { 4095 } else { u16::from(s == 0) }, // nothing between the ends
+            &|s| {
+                if s < 200 {
+                    1
+                } else if s == 255 {
+                    4096 - 200
+                } else {
+                    0
+                }
+            }, // many symbols a bucket
             &|s| if s % 51 == 0 { 4096 / 6 + u16::from(s < 204) } else { 0 }, // gaps
             &|_| 0,
         ];

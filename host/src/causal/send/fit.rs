@@ -88,15 +88,16 @@ impl Bank {
         const ROWS: usize = 16;
         let mut frequencies = vec![0; counts.len()];
         let log2: &[u32] = &LOG2;
-        let rows = counts.par_chunks(ROWS * SYMBOLS).zip(frequencies.par_chunks_mut(ROWS * SYMBOLS)).map(|(counts, frequencies)| {
-            let rows = counts.chunks(SYMBOLS).zip(frequencies.chunks_mut(SYMBOLS));
-            rows.map(|(counts, frequencies)| {
-                normalise::<SCALE>(counts, frequencies);
-                let costs = counts.iter().zip(frequencies).map(|(&n, f)| u64::from(n) * u64::from(log2[usize::from(*f)]));
-                costs.sum::<u64>()
-            })
-            .sum::<u64>()
-        });
+        let rows =
+            counts.par_chunks(ROWS * SYMBOLS).zip(frequencies.par_chunks_mut(ROWS * SYMBOLS)).map(|(counts, frequencies)| {
+                let rows = counts.chunks(SYMBOLS).zip(frequencies.chunks_mut(SYMBOLS));
+                rows.map(|(counts, frequencies)| {
+                    normalise::<SCALE>(counts, frequencies);
+                    let costs = counts.iter().zip(frequencies).map(|(&n, f)| u64::from(n) * u64::from(log2[usize::from(*f)]));
+                    costs.sum::<u64>()
+                })
+                .sum::<u64>()
+            });
         let score = rows.sum();
         Self { frequencies, score }
     }

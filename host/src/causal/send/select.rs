@@ -93,5 +93,6 @@ pub fn choose_without_pruning(fits: &Fits, density: Density) -> Choice {
         let score = fits.score(representation) + ((model.len() as u64) << BYTE);
         Choice { representation, model, score, compressed: 3 }
     });
-    all.min_by_key(|choice| (choice.score, choice.representation)).unwrap_or_else(|| unreachable!("there is always a candidate"))
+    all.min_by_key(|choice| (choice.score, choice.representation))
+        .unwrap_or_else(|| unreachable!("there is always a candidate"))
 }
