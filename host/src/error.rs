@@ -41,6 +41,29 @@ pub enum Error {
         /// The word, in bits.
         max: u32,
     },
+    /// A number of kept bits that says nothing.
+    Keep {
+        /// The number that the chunk states.
+        found: u32,
+        /// The largest that has a meaning: one more than the bits of a word.
+        max: u32,
+    },
+    /// A bitmap has more bytes than there are in front of its end.
+    BitmapLength {
+        /// The level whose bytes are missing, counted from 0, the flags themselves.
+        level: u32,
+        /// Bytes of the level that must be stored.
+        need: u64,
+        /// Bytes that are left for them.
+        have: u64,
+    },
+    /// A bitmap flags a word that the chunk does not have.
+    BitmapFlag {
+        /// The first such word, counted from 0.
+        word: u32,
+        /// Words of the chunk.
+        words: u32,
+    },
     /// An encoding is longer or shorter than its own fields say.
     CodedLength {
         /// Bytes that are there.
@@ -252,6 +275,8 @@ impl Error {
             Self::Truncated { .. } => Some(ChunkStatus::Truncated),
             Self::LengthTag { .. } => Some(ChunkStatus::LengthTag),
             Self::Width { .. } => Some(ChunkStatus::Width),
+            Self::Keep { .. } => Some(ChunkStatus::Keep),
+            Self::BitmapLength { .. } | Self::BitmapFlag { .. } => Some(ChunkStatus::Bitmap),
             Self::CodedLength { .. } => Some(ChunkStatus::CodedLength),
             Self::Padding { .. } => Some(ChunkStatus::Padding),
             _ => None,
@@ -290,6 +315,11 @@ impl fmt::Display for Error {
             Self::Width { subchunk, found, max } => {
                 write!(f, "subchunk {subchunk} has width {found}, at most {max} fits")
             }
+            Self::Keep { found, max } => write!(f, "{found} bits a word are kept, at most {max} says something"),
+            Self::BitmapLength { level, need, have } => {
+                write!(f, "level {level} of the bitmap takes {need} bytes, {have} are there")
+            }
+            Self::BitmapFlag { word, words } => write!(f, "the bitmap flags word {word} of {words}, counted from 0"),
             Self::CodedLength { found, expected } => {
                 write!(f, "the encoding has {found} bytes, its fields ask for {expected}")
             }

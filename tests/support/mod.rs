@@ -11,7 +11,8 @@ pub mod vectors;
 
 use std::fmt::Debug;
 use std::io::Write;
-use warpack::stage::{Entry, Options, lc::Settings};
+use warpack::stage::lc::{Chunked, Settings};
+use warpack::stage::{self, Entry, Options, Stage};
 use warpack::{Backend, Error, Result};
 
 /// A component with its settings.
@@ -24,22 +25,43 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// Every LC component in all its settings.
-    pub fn all() -> impl Iterator<Item = Self> {
-        Self::all_clog()
+    /// The LC components of the table of stages.
+    pub fn components() -> impl Iterator<Item = &'static Entry> {
+        let stage = |entry: &Entry| (entry.from_options)(&Options::default());
+        stage::ALL.iter().copied().filter(move |entry| stage(entry).is_ok_and(|stage| stage.chunked().is_some()))
     }
 
-    /// CLOG in all its settings.
-    pub fn all_clog() -> impl Iterator<Item = Self> {
-        let entry = &warpack::stage::clog::ENTRY;
+    /// A component in all its settings.
+    pub fn all_of(entry: &'static Entry) -> impl Iterator<Item = Self> {
         Settings::all().map(move |settings| Self { entry, settings })
     }
 
+    /// All components in all their settings.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::components().flat_map(Self::all_of)
+    }
+
+    /// The component's own functions: chunks by themselves, streams chunk by chunk.
+    pub fn component(&self) -> Component {
+        Component(self.stage())
+    }
+
     /// The stage itself.
-    pub fn stage(&self) -> Box<dyn warpack::stage::Stage> {
+    pub fn stage(&self) -> Box<dyn Stage> {
         let Settings { word, chunk } = self.settings;
         let options = Options { word_size: Some(word), chunk_size: Some(chunk) };
         (self.entry.from_options)(&options).expect("all settings are valid")
+    }
+}
+
+/// A component's own functions, whichever it is.
+pub struct Component(Box<dyn Stage>);
+
+impl std::ops::Deref for Component {
+    type Target = dyn Chunked;
+
+    fn deref(&self) -> &Self::Target {
+        self.0.chunked().expect("an LC component")
     }
 }
 

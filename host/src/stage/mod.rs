@@ -2,7 +2,13 @@
 
 pub mod causal;
 pub mod clog;
+pub mod hclog;
 pub mod lc;
+pub mod rare;
+pub mod raze;
+pub mod reducer;
+pub mod rre;
+pub mod rze;
 pub mod stored;
 
 use crate::{Backend, Result};
@@ -42,6 +48,11 @@ pub trait Stage: Debug + Send + Sync {
     fn on_device(&self, device: &crate::backend::CudaDevice) -> Result<Option<lc::DeviceCodec>> {
         let _ = device;
         Ok(None)
+    }
+
+    /// The stage as an LC component, if it is one.
+    fn chunked(&self) -> Option<&(dyn lc::Chunked + 'static)> {
+        None
     }
 
     /// A coder on `backend`, with whatever it keeps between calls (streams, device buffers).
@@ -102,7 +113,16 @@ pub struct Entry {
 }
 
 /// Every stage there is. Vectors, benches and the command iterate it.
-pub static ALL: &[&Entry] = &[&stored::ENTRY, &causal::ENTRY, &clog::ENTRY];
+pub static ALL: &[&Entry] = &[
+    &stored::ENTRY,
+    &causal::ENTRY,
+    &clog::ENTRY,
+    &hclog::ENTRY,
+    &rre::ENTRY,
+    &rze::ENTRY,
+    &rare::ENTRY,
+    &raze::ENTRY,
+];
 
 /// The stage called `name`, if there is one.
 pub fn by_name(name: &str) -> Option<&'static Entry> {

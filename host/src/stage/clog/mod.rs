@@ -41,15 +41,15 @@
 //!
 //! CLOG is a component of the LC framework (Texas State University); see THIRD_PARTY.md.
 
-mod cpu;
-mod format;
+pub(in crate::stage) mod cpu;
+pub(in crate::stage) mod format;
 #[cfg(test)]
 mod tests;
 
+use super::Entry;
 use super::lc::{self, Component, Family, Scratch};
-use super::{Coder, Entry};
-use crate::{Backend, Error, Result};
-use shared_types::lc::{ChunkStatus, WordSize};
+use crate::Result;
+use shared_types::lc::ChunkStatus;
 
 pub use super::lc::Settings;
 #[cfg(feature = "cuda")]
@@ -74,77 +74,49 @@ impl Component for Clog {
         &ENTRY
     }
 
-    fn coder(settings: Settings, backend: &Backend) -> Result<Box<dyn Coder>> {
-        match backend {
-            Backend::Cpu => Ok(Box::new(lc::CpuCoder::<Self>::new(settings))),
-            #[cfg(feature = "cuda")]
-            Backend::Cuda(device) => {
-                Ok(Box::new(lc::cuda::CudaCoder::new(lc::DeviceCodec::new(&ENTRY, settings, device)?, check)?))
-            }
-        }
+    fn measure(settings: Settings, plain: &[u8], limit: usize) -> Option<usize> {
+        cpu::measure(layout(settings, plain.len()), plain, limit)
     }
 
-    fn measure(word: WordSize, plain: &[u8], limit: usize) -> Option<usize> {
-        cpu::measure(layout(word, plain.len()), plain, limit)
+    fn encode(settings: Settings, plain: &[u8], limit: usize, coded: &mut Scratch) -> Option<usize> {
+        cpu::encode(layout(settings, plain.len()), plain, limit, coded.bytes_mut())
     }
 
-    fn encode(word: WordSize, plain: &[u8], limit: usize, coded: &mut Scratch) -> Option<usize> {
-        cpu::encode(layout(word, plain.len()), plain, limit, coded.bytes_mut())
+    fn decode(settings: Settings, coded: &[u8], plain: &mut [u8]) -> Result<()> {
+        cpu::decode(layout(settings, plain.len()), coded, plain)
     }
 
-    fn decode(word: WordSize, coded: &[u8], plain: &mut [u8]) -> Result<()> {
-        cpu::decode(layout(word, plain.len()), coded, plain)
-    }
-
-    fn check(word: WordSize, coded: &[u8], plain_bytes: usize) -> Result<()> {
-        cpu::check(layout(word, plain_bytes), coded)
+    fn check(settings: Settings, coded: &[u8], plain_bytes: usize) -> Result<()> {
+        cpu::check(layout(settings, plain_bytes), coded)
     }
 }
 
 /// The layout of a chunk of `plain_bytes` bytes, which the container keeps within a chunk.
-fn layout(word: WordSize, plain_bytes: usize) -> Layout {
+fn layout(settings: Settings, plain_bytes: usize) -> Layout {
     debug_assert!((1..=Scratch::CODED_BYTES).contains(&plain_bytes));
-    Layout { len: plain_bytes as u32, word }
+    Layout { len: plain_bytes as u32, word: settings.word }
 }
 
-fn assert_chunk(settings: Settings, plain_bytes: usize) {
-    let most = settings.chunk.bytes() as usize;
-    assert!((1..=most).contains(&plain_bytes), "a chunk holds 1 to {most} bytes, not {plain_bytes}");
-}
-
-/// Codes one chunk to the front of `coded`: the bytes used, or `None` where that would be as long as a full chunk or longer.
-///
-/// The encoding of a short chunk can be longer than the chunk; only the container refuses that.
+/// Codes one chunk: [`lc::encode_chunk`].
 ///
 /// # Panics
-/// If `plain` is empty or longer than a chunk, or if `coded` is shorter than the encoding ([`ChunkSize::bytes`] are always
-/// enough).
-///
-/// [`ChunkSize::bytes`]: crate::ChunkSize::bytes
+/// As that does.
 pub fn encode_chunk(settings: Settings, plain: &[u8], coded: &mut [u8]) -> Option<usize> {
-    assert_chunk(settings, plain.len());
-    let mut scratch = Scratch::new();
-    let used = Clog::encode(settings.word, plain, settings.chunk.bytes() as usize, &mut scratch)?;
-    assert!(coded.len() >= used, "the encoding has {used} bytes, the buffer {}", coded.len());
-    coded[..used].copy_from_slice(scratch.coded(used));
-    Some(used)
+    lc::encode_chunk::<Clog>(settings, plain, coded)
 }
 
-/// Decodes one chunk, whose length is known: `plain.len()`.
+/// Decodes one chunk: [`lc::decode_chunk`].
 ///
 /// # Errors
-/// [`Error::NotSmaller`], or else the first fault in the order of [`ChunkStatus`]. What `plain` holds then is unspecified.
+/// Whatever is wrong with `coded`, the first fault.
 ///
 /// # Panics
 /// If `plain` is empty or longer than a chunk.
 pub fn decode_chunk(settings: Settings, coded: &[u8], plain: &mut [u8]) -> Result<()> {
-    assert_chunk(settings, plain.len());
-    check_smaller(settings, coded)?;
-    Clog::decode(settings.word, coded, plain)
+    lc::decode_chunk::<Clog>(settings, coded, plain)
 }
 
-/// Finds what [`decode_chunk`] would find wrong with the encoding of a chunk of `plain_bytes` bytes. CLOG's faults are all in
-/// the header and the padding, so an encoding that passes decodes.
+/// Finds what [`decode_chunk`] would find wrong: [`lc::check_chunk`]. CLOG's faults are all in the header and the padding.
 ///
 /// # Errors
 /// Those of [`decode_chunk`].
@@ -152,17 +124,7 @@ pub fn decode_chunk(settings: Settings, coded: &[u8], plain: &mut [u8]) -> Resul
 /// # Panics
 /// If `plain_bytes` is 0 or more than a chunk.
 pub fn check_chunk(settings: Settings, coded: &[u8], plain_bytes: usize) -> Result<()> {
-    assert_chunk(settings, plain_bytes);
-    check_smaller(settings, coded)?;
-    Clog::check(settings.word, coded, plain_bytes)
-}
-
-fn check_smaller(settings: Settings, coded: &[u8]) -> Result<()> {
-    let chunk = settings.chunk.bytes();
-    if coded.len() >= chunk as usize {
-        return Err(Error::NotSmaller { coded: coded.len() as u64, chunk });
-    }
-    Ok(())
+    lc::check_chunk::<Clog>(settings, coded, plain_bytes)
 }
 
 /// Replaces the contents of `coded` with the stream of `plain`: [`lc::encode`].

@@ -3,8 +3,8 @@
 #![forbid(unsafe_code)]
 
 use super::*;
-use crate::ChunkSize;
 use crate::stage::{self, Options, Record, Stage};
+use crate::{ChunkSize, Error, WordSize};
 
 /// The worked example of the format: words 1, 2, 3, 300 and the byte AA.
 const PLAIN: [u8; 9] = [1, 0, 2, 0, 3, 0, 0x2C, 1, 0xAA];

@@ -2,10 +2,12 @@
 
 #![forbid(unsafe_code)]
 
-use super::{Settings, container};
+#[cfg(feature = "cuda")]
+use super::cuda::{CudaCoder, DeviceCodec};
+use super::{Settings, chunk, container};
 use crate::stage::{Coder, Entry, Record, Stage};
 use crate::{Backend, Result};
-use shared_types::lc::{ChunkSize, WordSize};
+use shared_types::lc::{ChunkSize, ChunkStatus};
 use std::fmt::Debug;
 use std::marker::PhantomData;
 
@@ -14,30 +16,98 @@ pub trait Component: Copy + Debug + Send + Sync + 'static {
     /// The component's row in the table of stages.
     fn entry() -> &'static Entry;
 
-    /// A coder on `backend`.
+    /// Bytes of the encoding of `plain` (one chunk of at least one byte), or `None` if that is not below `limit`.
+    fn measure(settings: Settings, plain: &[u8], limit: usize) -> Option<usize>;
+
+    /// Encodes `plain` (one chunk of at least one byte) to the front of `coded`: the bytes used, or `None` if the encoding
+    /// would not be shorter than `limit`, which is at most a full chunk. What lies behind them is unspecified.
+    fn encode(settings: Settings, plain: &[u8], limit: usize, coded: &mut Scratch) -> Option<usize>;
+
+    /// Decodes `coded`, which is shorter than a full chunk, into `plain` (one chunk of at least one byte).
     ///
     /// # Errors
-    /// [`crate::Error::Cuda`] where the device can't be used.
-    fn coder(settings: Settings, backend: &Backend) -> Result<Box<dyn Coder>>;
-
-    /// Bytes of the encoding of `plain` (one chunk, 1 to 16384 bytes), or `None` if that is not below `limit`.
-    fn measure(word: WordSize, plain: &[u8], limit: usize) -> Option<usize>;
-
-    /// Encodes `plain` (one chunk, 1 to 16384 bytes) to the front of `coded`: the bytes used, or `None` if the encoding would
-    /// not be shorter than `limit`, which is at most [`Scratch::CODED_BYTES`]. What lies behind them is unspecified.
-    fn encode(word: WordSize, plain: &[u8], limit: usize, coded: &mut Scratch) -> Option<usize>;
-
-    /// Decodes `coded` into `plain` (one chunk, 1 to 16384 bytes).
-    ///
-    /// # Errors
-    /// The first fault in the order of [`shared_types::lc::ChunkStatus`]; what `plain` holds then is unspecified.
-    fn decode(word: WordSize, coded: &[u8], plain: &mut [u8]) -> Result<()>;
+    /// The first fault in the order of [`ChunkStatus`]; what `plain` holds then is unspecified.
+    fn decode(settings: Settings, coded: &[u8], plain: &mut [u8]) -> Result<()>;
 
     /// Finds what [`Self::decode`] would find wrong with an encoding of `plain_bytes` bytes, without decoding more than it must.
     ///
     /// # Errors
     /// Those of [`Self::decode`].
-    fn check(word: WordSize, coded: &[u8], plain_bytes: usize) -> Result<()>;
+    fn check(settings: Settings, coded: &[u8], plain_bytes: usize) -> Result<()>;
+}
+
+/// A component with its settings, for whoever picks it at run time: one chunk by itself, and whole streams.
+///
+/// With the type at hand, the functions of [`super`] do the same.
+pub trait Chunked: Send + Sync {
+    /// [`super::encode_chunk`].
+    fn encode_chunk(&self, plain: &[u8], coded: &mut [u8]) -> Option<usize>;
+
+    /// [`super::decode_chunk`].
+    ///
+    /// # Errors
+    /// Those of [`super::decode_chunk`].
+    fn decode_chunk(&self, coded: &[u8], plain: &mut [u8]) -> Result<()>;
+
+    /// [`super::check_chunk`].
+    ///
+    /// # Errors
+    /// Those of [`super::check_chunk`].
+    fn check_chunk(&self, coded: &[u8], plain_bytes: usize) -> Result<()>;
+
+    /// [`super::encode`].
+    ///
+    /// # Errors
+    /// Those of [`super::encode`].
+    fn encode(&self, plain: &[u8], coded: &mut Vec<u8>) -> Result<()>;
+
+    /// [`super::decode`].
+    ///
+    /// # Errors
+    /// Those of [`super::decode`].
+    fn decode(&self, coded: &[u8], plain: &mut [u8]) -> Result<()>;
+
+    /// [`super::decode_each`].
+    ///
+    /// # Errors
+    /// Those of [`super::decode_each`].
+    fn decode_each(&self, coded: &[u8], plain: &mut [u8]) -> Result<Vec<ChunkStatus>>;
+
+    /// [`super::check`].
+    ///
+    /// # Errors
+    /// Those of [`super::check`].
+    fn check(&self, coded: &[u8]) -> Result<u32>;
+}
+
+impl<C: Component> Chunked for Family<C> {
+    fn encode_chunk(&self, plain: &[u8], coded: &mut [u8]) -> Option<usize> {
+        chunk::encode::<C>(self.settings, plain, coded)
+    }
+
+    fn decode_chunk(&self, coded: &[u8], plain: &mut [u8]) -> Result<()> {
+        chunk::decode::<C>(self.settings, coded, plain)
+    }
+
+    fn check_chunk(&self, coded: &[u8], plain_bytes: usize) -> Result<()> {
+        chunk::check::<C>(self.settings, coded, plain_bytes)
+    }
+
+    fn encode(&self, plain: &[u8], coded: &mut Vec<u8>) -> Result<()> {
+        container::encode::<C>(self.settings, plain, coded)
+    }
+
+    fn decode(&self, coded: &[u8], plain: &mut [u8]) -> Result<()> {
+        container::decode::<C>(self.settings, coded, plain)
+    }
+
+    fn decode_each(&self, coded: &[u8], plain: &mut [u8]) -> Result<Vec<ChunkStatus>> {
+        container::decode_each::<C>(self.settings, coded, plain)
+    }
+
+    fn check(&self, coded: &[u8]) -> Result<u32> {
+        container::check::<C>(self.settings, coded)
+    }
 }
 
 /// Where an encoder puts a chunk before its place is known. Vector code stores whole registers, so there is room behind the
@@ -115,20 +185,25 @@ impl<C: Component> Stage for Family<C> {
     }
 
     fn coder(&self, backend: &Backend) -> Result<Box<dyn Coder>> {
-        C::coder(self.settings, backend)
+        match backend {
+            Backend::Cpu => Ok(Box::new(CpuCoder { stage: *self })),
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(device) => {
+                let codec = DeviceCodec::new(C::entry(), self.settings, device)?;
+                Ok(Box::new(CudaCoder::new(codec, container::check::<C>)?))
+            }
+        }
+    }
+
+    fn chunked(&self) -> Option<&(dyn Chunked + 'static)> {
+        Some(self)
     }
 }
 
 /// The stage at work on the cores of this machine.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CpuCoder<C> {
+struct CpuCoder<C> {
     stage: Family<C>,
-}
-
-impl<C> CpuCoder<C> {
-    pub(crate) const fn new(settings: Settings) -> Self {
-        Self { stage: Family::new(settings) }
-    }
 }
 
 impl<C: Component> Coder for CpuCoder<C> {

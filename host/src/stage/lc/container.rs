@@ -71,7 +71,7 @@ fn append_chunks<C: Component>(settings: Settings, container: Container, plain: 
     coded.resize(container.data_start() as usize, 0);
     let mut scratch = Scratch::new();
     for (index, chunk) in plain.chunks(settings.chunk.bytes() as usize).enumerate() {
-        let entry = match C::encode(settings.word, chunk, chunk.len(), &mut scratch) {
+        let entry = match C::encode(settings, chunk, chunk.len(), &mut scratch) {
             Some(bytes) => {
                 coded.extend_from_slice(scratch.coded(bytes));
                 bytes as u32
@@ -95,7 +95,7 @@ fn place_chunks<C: Component>(settings: Settings, container: Container, plain: &
         .with_min_len(SHARE_CHUNKS)
         .map(|chunk| {
             let raw = chunk.len() as u32 | RAW;
-            C::measure(settings.word, chunk, chunk.len()).map_or(raw, |bytes| bytes as u32)
+            C::measure(settings, chunk, chunk.len()).map_or(raw, |bytes| bytes as u32)
         })
         .collect();
     let stored: u64 = entries.iter().map(|entry| u64::from(entry & !RAW)).sum();
@@ -130,7 +130,7 @@ fn place_chunks<C: Component>(settings: Settings, container: Container, plain: &
             if entry & RAW != 0 {
                 place.copy_from_slice(chunk);
             } else {
-                let bytes = C::encode(settings.word, chunk, chunk.len(), scratch);
+                let bytes = C::encode(settings, chunk, chunk.len(), scratch);
                 assert_eq!(bytes, Some(place.len()), "a component must code as many bytes as it measures");
                 place.copy_from_slice(scratch.coded(place.len()));
             }
@@ -236,7 +236,7 @@ impl Stored<'_> {
             plain.copy_from_slice(self.bytes); // `Stream::read` compared the lengths
             Ok(())
         } else {
-            C::decode(settings.word, self.bytes, plain).map_err(|fault| fault.in_chunk(self.index))
+            C::decode(settings, self.bytes, plain).map_err(|fault| fault.in_chunk(self.index))
         }
     }
 
@@ -244,7 +244,7 @@ impl Stored<'_> {
         if self.raw {
             return Ok(());
         }
-        C::check(settings.word, self.bytes, plain_bytes as usize).map_err(|fault| fault.in_chunk(self.index))
+        C::check(settings, self.bytes, plain_bytes as usize).map_err(|fault| fault.in_chunk(self.index))
     }
 }
 
@@ -328,8 +328,7 @@ fn for_each_chunk<T: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stage::{Coder, Entry, clog};
-    use shared_types::lc::WordSize;
+    use crate::stage::{Entry, clog};
 
     /// A component that nothing satisfies.
     #[derive(Clone, Copy, Debug)]
@@ -339,19 +338,16 @@ mod tests {
         fn entry() -> &'static Entry {
             &clog::ENTRY
         }
-        fn coder(_: Settings, _: &crate::Backend) -> Result<Box<dyn Coder>> {
-            unreachable!("the test calls the container itself")
-        }
-        fn measure(_: WordSize, _: &[u8], _: usize) -> Option<usize> {
+        fn measure(_: Settings, _: &[u8], _: usize) -> Option<usize> {
             None
         }
-        fn encode(_: WordSize, _: &[u8], _: usize, _: &mut Scratch) -> Option<usize> {
+        fn encode(_: Settings, _: &[u8], _: usize, _: &mut Scratch) -> Option<usize> {
             None
         }
-        fn decode(_: WordSize, _: &[u8], _: &mut [u8]) -> Result<()> {
+        fn decode(_: Settings, _: &[u8], _: &mut [u8]) -> Result<()> {
             unreachable!("all chunks are raw")
         }
-        fn check(_: WordSize, _: &[u8], _: usize) -> Result<()> {
+        fn check(_: Settings, _: &[u8], _: usize) -> Result<()> {
             unreachable!("all chunks are raw")
         }
     }

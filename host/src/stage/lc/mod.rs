@@ -22,6 +22,7 @@
 //! The chunk formats are those of the LC framework (Texas State University), the container is that of FZGPUModules; see
 //! THIRD_PARTY.md.
 
+mod chunk;
 #[cfg(feature = "cuda")]
 pub mod clock;
 mod component;
@@ -31,10 +32,12 @@ pub(crate) mod cuda;
 #[cfg(feature = "cuda")]
 mod kernels;
 mod settings;
+mod word;
 
-pub(crate) use component::CpuCoder;
-pub use component::{Component, Family, Scratch};
+pub use chunk::{check as check_chunk, decode as decode_chunk, encode as encode_chunk};
+pub use component::{Chunked, Component, Family, Scratch};
 pub use container::{check, decode, decode_each, encode, max_coded_bytes, max_plain_bytes};
 #[cfg(feature = "cuda")]
 pub use cuda::{Decoded, DeviceCodec, REPORT_BYTES, chunk_status, stream_status};
 pub use settings::Settings;
+pub(in crate::stage) use word::{Word, by_word, change_words, words};

@@ -7,8 +7,9 @@ mod dispatch;
 mod encode;
 mod even;
 #[cfg(target_arch = "x86_64")]
-mod vbmi;
+pub(in crate::stage) mod vbmi;
 mod words;
 
 pub use decode::{check, decode};
-pub use encode::{encode, measure};
+pub use encode::{coded_bytes, encode, measure, write};
+pub use even::SLACK_BYTES;

@@ -178,76 +178,88 @@ fn squeeze<const W: usize>(mut group: __m512i, width: u8) -> __m512i {
 pub fn pack<const W: usize>(widths: &Widths, words: &[u8], payload: &mut [u8]) {
     let mut at = 0;
     for (&width, subchunk) in widths.0.iter().zip(words.chunks_exact(words.len() / SUBCHUNKS as usize)) {
-        let bits = qword_bits::<W>(width);
-        if bits == 0 {
-            continue;
+        at += pack_groups::<W>(width, subchunk, &mut payload[at..]);
+    }
+}
+
+/// Packs `words`, whole groups, with `width` bits each to the front of `payload`, which has room for the slack behind them: the
+/// bytes used.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi2,lzcnt")]
+pub fn pack_groups<const W: usize>(width: u8, words: &[u8], payload: &mut [u8]) -> usize {
+    let bits = qword_bits::<W>(width);
+    if bits == 0 {
+        return 0;
+    }
+    let groups = words.as_chunks::<GROUP_BYTES>().0;
+    let places = (0..).step_by(bits);
+    if bits < NARROW_BITS {
+        let mask = u64::from_ne_bytes([low_mask(bits) as u8; 8]);
+        for (group, at) in groups.iter().zip(places) {
+            // At most a byte a qword.
+            let bytes = _mm512_cvtepi64_epi8(squeeze::<W>(load(group), width));
+            let packed = _pext_u64(_mm_cvtsi128_si64(bytes) as u64, mask);
+            payload[at..at + 8].copy_from_slice(&packed.to_le_bytes());
         }
-        let groups = subchunk.as_chunks::<GROUP_BYTES>().0;
-        let payload = &mut payload[at..];
-        at += groups.len() * bits;
-        let places = (0..).step_by(bits);
-        if bits < NARROW_BITS {
-            let mask = u64::from_ne_bytes([low_mask(bits) as u8; 8]);
-            for (group, at) in groups.iter().zip(places) {
-                // At most a byte a qword.
-                let bytes = _mm512_cvtepi64_epi8(squeeze::<W>(load(group), width));
-                let packed = _pext_u64(_mm_cvtsi128_si64(bytes) as u64, mask);
-                payload[at..at + 8].copy_from_slice(&packed.to_le_bytes());
-            }
-            continue;
+        return groups.len() * bits;
+    }
+    let Join { shifts, sources: [(even, is_even), (odd, is_odd), (ninth, is_ninth)] } = &JOIN[bits];
+    let (shifts, even, odd, ninth) = (shifts.load(), even.load(), odd.load(), ninth.load());
+    let join = |qwords| {
+        let shifted = _mm512_sllv_epi64(qwords, shifts);
+        _mm512_or_si512(
+            _mm512_maskz_permutexvar_epi8(*is_even, even, shifted),
+            _mm512_maskz_permutexvar_epi8(*is_odd, odd, shifted),
+        )
+    };
+    if *is_ninth == 0 {
+        for (group, at) in groups.iter().zip(places) {
+            let packed = join(squeeze::<W>(load(group), width));
+            payload[at..at + GROUP_BYTES].copy_from_slice(bytemuck::bytes_of(&packed));
         }
-        let Join { shifts, sources: [(even, is_even), (odd, is_odd), (ninth, is_ninth)] } = &JOIN[bits];
-        let (shifts, even, odd, ninth) = (shifts.load(), even.load(), odd.load(), ninth.load());
-        let join = |qwords| {
-            let shifted = _mm512_sllv_epi64(qwords, shifts);
-            _mm512_or_si512(
-                _mm512_maskz_permutexvar_epi8(*is_even, even, shifted),
-                _mm512_maskz_permutexvar_epi8(*is_odd, odd, shifted),
-            )
-        };
-        if *is_ninth == 0 {
-            for (group, at) in groups.iter().zip(places) {
-                let packed = join(squeeze::<W>(load(group), width));
-                payload[at..at + GROUP_BYTES].copy_from_slice(bytemuck::bytes_of(&packed));
-            }
-        } else {
-            let back = _mm512_sub_epi64(_mm512_set1_epi64(64), shifts);
-            for (group, at) in groups.iter().zip(places) {
-                let qwords = squeeze::<W>(load(group), width);
-                let lost = _mm512_srlv_epi64(qwords, back);
-                let packed = _mm512_or_si512(join(qwords), _mm512_maskz_permutexvar_epi8(*is_ninth, ninth, lost));
-                payload[at..at + GROUP_BYTES].copy_from_slice(bytemuck::bytes_of(&packed));
-            }
+    } else {
+        let back = _mm512_sub_epi64(_mm512_set1_epi64(64), shifts);
+        for (group, at) in groups.iter().zip(places) {
+            let qwords = squeeze::<W>(load(group), width);
+            let lost = _mm512_srlv_epi64(qwords, back);
+            let packed = _mm512_or_si512(join(qwords), _mm512_maskz_permutexvar_epi8(*is_ninth, ninth, lost));
+            payload[at..at + GROUP_BYTES].copy_from_slice(bytemuck::bytes_of(&packed));
         }
     }
+    groups.len() * bits
 }
 
 /// Takes back what [`pack`] packed.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi2,lzcnt")]
 pub fn unpack<const W: usize>(widths: &Widths, payload: &[u8], words: &mut [u8]) {
-    even::for_each_subchunk::<W>(widths, payload, words, |width, coded, subchunk| {
-        let bits = qword_bits::<W>(width);
-        let groups = subchunk.as_chunks_mut::<GROUP_BYTES>().0;
-        let (bytes, starts) = (QWORD_BYTE[bits].load(), BYTE_BITS[W.ilog2() as usize][width as usize].load());
-        let mask = word_mask::<W>(width);
-        if !is_wide(bits) {
-            for (i, group) in groups.iter_mut().enumerate() {
-                let packed = bytemuck::pod_read_unaligned(&coded[i * bits..][..GROUP_BYTES]);
-                let qwords = _mm512_permutexvar_epi8(bytes, packed);
-                let plain = _mm512_and_si512(_mm512_multishift_epi64_epi8(starts, qwords), mask);
-                group.copy_from_slice(bytemuck::bytes_of(&plain));
-            }
-        } else {
-            let shifts = JOIN[bits].shifts.load();
-            let (back, behind) = (_mm512_sub_epi64(_mm512_set1_epi64(64), shifts), _mm512_add_epi8(bytes, _mm512_set1_epi8(8)));
-            for (i, group) in groups.iter_mut().enumerate() {
-                let packed = bytemuck::pod_read_unaligned(&coded[i * bits..][..GROUP_BYTES]);
-                let low = _mm512_srlv_epi64(_mm512_permutexvar_epi8(bytes, packed), shifts);
-                let high = _mm512_sllv_epi64(_mm512_permutexvar_epi8(behind, packed), back);
-                let qwords = _mm512_or_si512(low, high);
-                let plain = _mm512_and_si512(_mm512_multishift_epi64_epi8(starts, qwords), mask);
-                group.copy_from_slice(bytemuck::bytes_of(&plain));
-            }
+    even::for_each_subchunk::<W>(widths, payload, words, |width, coded, subchunk| unpack_groups::<W>(width, coded, subchunk));
+}
+
+/// Takes back what [`pack_groups`] packed to the front of `coded`, which has the slack behind it.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi2,lzcnt")]
+pub fn unpack_groups<const W: usize>(width: u8, coded: &[u8], words: &mut [u8]) {
+    let bits = qword_bits::<W>(width);
+    let groups = words.as_chunks_mut::<GROUP_BYTES>().0;
+    let (bytes, starts) = (QWORD_BYTE[bits].load(), BYTE_BITS[W.ilog2() as usize][width as usize].load());
+    let mask = word_mask::<W>(width);
+    if !is_wide(bits) {
+        for (i, group) in groups.iter_mut().enumerate() {
+            let packed = bytemuck::pod_read_unaligned(&coded[i * bits..][..GROUP_BYTES]);
+            let qwords = _mm512_permutexvar_epi8(bytes, packed);
+            let plain = _mm512_and_si512(_mm512_multishift_epi64_epi8(starts, qwords), mask);
+            group.copy_from_slice(bytemuck::bytes_of(&plain));
         }
-    });
+    } else {
+        let shifts = JOIN[bits].shifts.load();
+        let (back, behind) = (_mm512_sub_epi64(_mm512_set1_epi64(64), shifts), _mm512_add_epi8(bytes, _mm512_set1_epi8(8)));
+        for (i, group) in groups.iter_mut().enumerate() {
+            let packed = bytemuck::pod_read_unaligned(&coded[i * bits..][..GROUP_BYTES]);
+            let low = _mm512_srlv_epi64(_mm512_permutexvar_epi8(bytes, packed), shifts);
+            let high = _mm512_sllv_epi64(_mm512_permutexvar_epi8(behind, packed), back);
+            let qwords = _mm512_or_si512(low, high);
+            let plain = _mm512_and_si512(_mm512_multishift_epi64_epi8(starts, qwords), mask);
+            group.copy_from_slice(bytemuck::bytes_of(&plain));
+        }
+    }
 }

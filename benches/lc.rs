@@ -1,4 +1,4 @@
-//! CLOG on the CPU, on one thread and on two: `cargo bench --bench clog [-- FILTER]`.
+//! The LC components on the CPU, on one thread and on two: `cargo bench --bench lc [-- FILTER]`.
 //!
 //! Throughput is of plain bytes. The data are 64 MiB of half-normal 16-bit noise (sigma 300) and a real array, repeated to the
 //! same length; names read `clog/encode/cpu-1/noise/w2 c16384`.
@@ -13,7 +13,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use std::hint::black_box;
 use std::path::Path;
 use std::time::Duration;
-use warpack::stage::clog::{self, Settings};
+use warpack::stage::{self, Options, lc::Settings};
 use warpack::{ChunkSize, WordSize};
 
 const PLAIN_BYTES: usize = 64 << 20;
@@ -35,30 +35,33 @@ fn all_settings() -> impl Iterator<Item = Settings> {
     words.chain(chunks.filter(move |&settings| settings != default))
 }
 
-fn clog(c: &mut Criterion) {
+fn components(c: &mut Criterion) {
     let corpora = corpora();
     for threads in [1, 2] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-        for (corpus, plain) in &corpora {
+        for (entry, (corpus, plain)) in stage::ALL.iter().flat_map(|entry| corpora.iter().map(move |corpus| (entry, corpus))) {
             for settings in all_settings() {
+                let options = Options { word_size: Some(settings.word), chunk_size: Some(settings.chunk) };
+                let stage = (entry.from_options)(&options);
+                let Ok(Some(component)) = stage.as_ref().map(|stage| stage.chunked()) else { continue };
                 let id = format!("w{} c{}", settings.word.bytes(), settings.chunk.bytes());
                 let (mut coded, mut again) = (Vec::new(), vec![0; plain.len()]);
-                // The first encoding makes the buffer; the clock sees none of that.
-                pool.install(|| clog::encode(settings, plain, &mut coded)).expect("64 MiB fit");
-                pool.install(|| clog::decode(settings, &coded, &mut again)).expect("what was just encoded");
-                assert!(&again == plain, "{corpus} {id} does not come back");
 
-                let mut group = c.benchmark_group(format!("clog/encode/cpu-{threads}/{corpus}"));
+                let mut group = c.benchmark_group(format!("{}/encode/cpu-{threads}/{corpus}", entry.name));
                 group.throughput(Throughput::Bytes(plain.len() as u64));
                 group.bench_with_input(BenchmarkId::from_parameter(&id), plain, |b, plain| {
-                    pool.install(|| b.iter(|| clog::encode(settings, black_box(plain), &mut coded)));
+                    // The first encoding makes the buffer; the clock sees none of that.
+                    pool.install(|| component.encode(plain, &mut coded)).expect("64 MiB fit");
+                    pool.install(|| b.iter(|| component.encode(black_box(plain), &mut coded)));
                 });
                 group.finish();
 
-                let mut group = c.benchmark_group(format!("clog/decode/cpu-{threads}/{corpus}"));
+                let mut group = c.benchmark_group(format!("{}/decode/cpu-{threads}/{corpus}", entry.name));
                 group.throughput(Throughput::Bytes(plain.len() as u64));
-                group.bench_with_input(BenchmarkId::from_parameter(&id), &coded, |b, coded| {
-                    pool.install(|| b.iter(|| clog::decode(settings, black_box(coded), &mut again)));
+                group.bench_with_input(BenchmarkId::from_parameter(&id), plain, |b, plain| {
+                    component.encode(plain, &mut coded).expect("64 MiB fit");
+                    pool.install(|| b.iter(|| component.decode(black_box(&coded), &mut again)));
+                    assert!(&again == plain, "{corpus} {id} does not come back");
                 });
                 group.finish();
             }
@@ -69,6 +72,6 @@ fn clog(c: &mut Criterion) {
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(20).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
-    targets = clog
+    targets = components
 }
 criterion_main!(benches);

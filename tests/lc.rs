@@ -1,4 +1,4 @@
-//! CLOG round trips, and what it makes of streams that no encoder writes.
+//! Round trips of the LC components, and what they make of streams that no encoder writes.
 
 mod support;
 
@@ -6,35 +6,32 @@ use quickcheck::quickcheck;
 use support::generate::{Plain, splitmix64};
 use support::{Cpu, Executor, Spec, assert_same_bytes, executors, root};
 use warpack::stage::clog::{self, Settings};
+use warpack::stage::{Entry, rare};
 use warpack::{ChunkSize, Error, Result, WordSize};
 
 use shared_types::lc::{ChunkStatus, RAW};
 
 quickcheck! {
     fn whatever_is_encoded_decodes_again(plain: Plain) -> bool {
-        Spec::all_clog().all(|spec| {
+        Spec::all().all(|spec| {
             let expected = Cpu.encode(&spec, &plain.0).unwrap();
             let max_coded_bytes = spec.stage().max_coded_bytes(plain.0.len() as u64);
             assert!(expected.len() as u64 <= max_coded_bytes, "{} bytes, {max_coded_bytes} at most", expected.len());
-            assert_eq!(clog::check(spec.settings, &expected), Ok(plain.0.len() as u32));
-            executors().iter().filter(|executor| plain.0.len() <= executor.max_plain_bytes()).all(|executor| {
-                let at = format!("{spec:?} on {}", executor.name());
-                assert_same_bytes(&executor.encode(&spec, &plain.0).unwrap(), &expected, &at);
-                assert_same_bytes(&executor.decode(&spec, &expected, plain.0.len()).unwrap(), &plain.0, &at);
-                true
-            })
+            assert_eq!(spec.component().check(&expected), Ok(plain.0.len() as u32));
+            assert_same_bytes(&Cpu.decode(&spec, &expected, plain.0.len()).unwrap(), &plain.0, &format!("{spec:?}"));
+            true
         })
     }
 
     fn a_chunk_alone_decodes_again(plain: Plain) -> bool {
-        Settings::all().all(|settings| {
-            let chunk_bytes = settings.chunk.bytes() as usize;
+        Spec::all().all(|spec| {
+            let (component, chunk_bytes) = (spec.component(), spec.settings.chunk.bytes() as usize);
             let mut coded = vec![0xA5; chunk_bytes];
-            plain.0.chunks(chunk_bytes).all(|plain| match clog::encode_chunk(settings, plain, &mut coded) {
+            plain.0.chunks(chunk_bytes).all(|plain| match component.encode_chunk(plain, &mut coded) {
                 None => true,
                 Some(used) => {
                     let mut again = vec![0xA5; plain.len()];
-                    clog::decode_chunk(settings, &coded[..used], &mut again).unwrap();
+                    component.decode_chunk(&coded[..used], &mut again).unwrap();
                     again == plain
                 }
             })
@@ -44,42 +41,72 @@ quickcheck! {
     fn the_number_of_threads_does_not_show(plain: Plain) -> bool {
         // Long enough for several shares.
         let plain = plain.0.repeat(400_000 / plain.0.len().max(1) + 1);
-        let settings = Settings { chunk: ChunkSize::C4096, ..Settings::default() };
-        let [one, four] = [1, 4].map(|threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| {
+        Spec::components().all(|entry| {
+            let settings = Settings { chunk: ChunkSize::C4096, ..Settings::default() };
+            let component = Spec { entry, settings }.component();
+            let [one, four] = [1, 4].map(|threads| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 let (mut coded, mut again) = (Vec::new(), vec![0xA5; plain.len()]);
-                clog::encode(settings, &plain, &mut coded).unwrap();
-                clog::decode(settings, &coded, &mut again).unwrap();
-                assert_same_bytes(&again, &plain, "again");
+                pool.install(|| component.encode(&plain, &mut coded)).unwrap();
+                pool.install(|| component.decode(&coded, &mut again)).unwrap();
+                assert_same_bytes(&again, &plain, entry.name);
                 coded
-            })
-        });
-        one == four
+            });
+            one == four
+        })
     }
 }
 
-/// Two chunks, coded and raw, in a stream of about a hundred bytes.
-fn small_stream(settings: Settings) -> (Vec<u8>, Vec<u8>) {
-    let chunk_bytes = settings.chunk.bytes() as usize;
+/// Where the CPU, whose answers are those of the vectors, is not alone: one setting of each component an input, so that a slow
+/// emulator gets through as many inputs.
+#[test]
+fn the_same_bytes_everywhere() {
+    fn same(plain: Plain, setting: usize) -> bool {
+        Spec::components().all(|entry| {
+            let spec = Spec::all_of(entry).nth(setting % Settings::all().count()).unwrap();
+            let expected = Cpu.encode(&spec, &plain.0).unwrap();
+            executors().iter().filter(|executor| plain.0.len() <= executor.max_plain_bytes()).all(|executor| {
+                let at = format!("{spec:?} on {}", executor.name());
+                assert_same_bytes(&executor.encode(&spec, &plain.0).unwrap(), &expected, &at);
+                assert_same_bytes(&executor.decode(&spec, &expected, plain.0.len()).unwrap(), &plain.0, &at);
+                true
+            })
+        })
+    }
+    quickcheck::QuickCheck::new().tests(300).quickcheck(same as fn(Plain, usize) -> bool);
+}
+
+/// Three chunks, two coded and one raw or short, in a stream of a few hundred bytes.
+fn small_stream(spec: &Spec, short_is_raw: bool) -> (Vec<u8>, Vec<u8>) {
+    let chunk_bytes = spec.settings.chunk.bytes() as usize;
+    let word_bytes = spec.settings.word.bytes() as usize;
     let mut plain = vec![0; chunk_bytes];
     // A few words at both ends and in the middle, so that subchunks of width 0, small and full lie side by side.
     plain[..5].copy_from_slice(&[3, 0, 0, 0, 1]);
     plain[chunk_bytes / 2] = 0xFF;
-    plain[chunk_bytes - 1] = if settings.word == WordSize::W1 { 0x80 } else { 0 };
+    plain[chunk_bytes - 1] = if spec.settings.word == WordSize::W1 { 0x80 } else { 0 };
     let mut state = 7;
-    plain.extend((0..21).map(|_| splitmix64(&mut state) as u8 | 0x80));
-    let mut coded = Vec::new();
-    clog::encode(settings, &plain, &mut coded).unwrap();
+    if short_is_raw {
+        plain.extend((0..21).map(|_| splitmix64(&mut state) as u8 | 0x80));
+    } else {
+        // Words of 3 bits, some whole, and leftover bytes: bits that pad, and a bitmap behind them.
+        for i in 0..151 {
+            let top = if i % 61 == word_bytes - 1 { 0xC0 } else { 0 };
+            let low = if i % word_bytes == 0 { splitmix64(&mut state) as u8 & 7 } else { 0 };
+            plain.push(top | low);
+        }
+    }
+    let coded = Cpu.encode(spec, &plain).unwrap();
     (plain, coded)
 }
 
 /// What all functions of the library that look at a stream must agree on.
-fn verdict(settings: Settings, coded: &[u8], plain_bytes: usize) -> Result<Vec<u8>> {
+fn verdict(spec: &Spec, coded: &[u8], plain_bytes: usize) -> Result<Vec<u8>> {
+    let component = spec.component();
     let mut plain = vec![0xA5; plain_bytes];
-    let verdict = clog::decode(settings, coded, &mut plain);
+    let verdict = component.decode(coded, &mut plain);
     let mut each = vec![0xA5; plain_bytes];
-    match clog::decode_each(settings, coded, &mut each) {
+    match component.decode_each(coded, &mut each) {
         Err(fault) => assert_eq!(verdict.clone().unwrap_err(), fault),
         Ok(statuses) => {
             let bad = statuses.iter().position(|&status| status != ChunkStatus::Ok);
@@ -93,7 +120,7 @@ fn verdict(settings: Settings, coded: &[u8], plain_bytes: usize) -> Result<Vec<u
             }
         }
     }
-    match clog::check(settings, coded) {
+    match component.check(coded) {
         Ok(found) if found as usize == plain_bytes => assert_eq!(verdict, Ok(())),
         Ok(found) => {
             let (found, expected) = (found.into(), plain_bytes as u64);
@@ -104,30 +131,29 @@ fn verdict(settings: Settings, coded: &[u8], plain_bytes: usize) -> Result<Vec<u
     verdict.map(|()| plain)
 }
 
-#[test]
-fn damaged_streams_get_the_same_answer_everywhere() {
-    for settings in WordSize::ALL.map(|word| Settings { word, chunk: ChunkSize::C4096 }) {
-        let spec = Spec { entry: &clog::ENTRY, settings };
-        let (plain, sound) = small_stream(settings);
-        assert!((60..400).contains(&sound.len()), "{} bytes", sound.len());
-        assert_eq!(verdict(settings, &sound, plain.len()).as_ref(), Ok(&plain));
+fn damaged_streams_get_the_same_answer_everywhere(entry: &'static Entry) {
+    let settings = WordSize::ALL.map(|word| Settings { word, chunk: ChunkSize::C4096 });
+    for (spec, short_is_raw) in settings.iter().flat_map(|&settings| [true, false].map(|raw| (Spec { entry, settings }, raw))) {
+        let (plain, sound) = small_stream(&spec, short_is_raw);
+        assert!((40..700).contains(&sound.len()), "{spec:?}: {} bytes", sound.len());
+        assert_eq!(verdict(&spec, &sound, plain.len()).as_ref(), Ok(&plain));
 
         let truncated = (1..sound.len()).map(|bytes| sound[..bytes].to_vec());
         let changed = (0..sound.len()).flat_map(|at| {
             let sound = &sound;
-            (1..=255).map(move |change| {
+            [1, 2, 4, 8, 16, 32, 64, 128, 3, 0x0F, 0x11, 0x5A, 0xF0, 0xFE, 0xFF].map(move |change: u8| {
                 let mut damaged = sound.clone();
                 damaged[at] ^= change;
                 damaged
             })
         });
         let damaged: Vec<_> = truncated.chain(changed).collect();
-        let expected: Vec<_> = damaged.iter().map(|coded| verdict(settings, coded, plain.len())).collect();
+        let expected: Vec<_> = damaged.iter().map(|coded| verdict(&spec, coded, plain.len())).collect();
         assert!(expected[..sound.len() - 1].iter().all(Result::is_err), "a truncated stream was taken");
         let changed = &expected[sound.len() - 1..];
         assert!(changed.iter().any(Result::is_ok), "not even a changed payload or raw byte was taken");
         for executor in executors() {
-            let step = damaged.len().div_ceil(executor.max_damaged_streams());
+            let step = (8 * damaged.len()).div_ceil(executor.max_damaged_streams());
             for (coded, expected) in damaged.iter().zip(&expected).step_by(step) {
                 let found = executor.decode(&spec, coded, plain.len());
                 assert_eq!(&found, expected, "{spec:?} on {}, {coded:02x?}", executor.name());
@@ -136,11 +162,25 @@ fn damaged_streams_get_the_same_answer_everywhere() {
     }
 }
 
+/// A test a component, so that they run side by side.
+mod damaged_streams_get_the_same_answer_everywhere {
+    macro_rules! test_each {
+        ($($component:ident),*) => {$(
+            #[test]
+            fn $component() {
+                super::damaged_streams_get_the_same_answer_everywhere(&warpack::stage::$component::ENTRY);
+            }
+        )*};
+    }
+
+    test_each!(clog, hclog, rre, rze, rare, raze);
+}
+
 #[test]
 fn lengths_that_the_caller_did_not_expect_are_refused() {
     let settings = Settings { word: WordSize::W2, chunk: ChunkSize::C4096 };
     let spec = Spec { entry: &clog::ENTRY, settings };
-    let (plain, sound) = small_stream(settings);
+    let (plain, sound) = small_stream(&spec, true);
     for executor in executors() {
         for expected in [0, 1, plain.len() - 1, plain.len() + 1, 8192, 12_288] {
             let fault = executor.decode(&spec, &sound, expected).unwrap_err();
@@ -277,6 +317,50 @@ fn every_fault_has_its_own_error() {
     }
     let full = clog::check_chunk(settings, &[0; 4096], 4096);
     assert_eq!(full, Err(Error::NotSmaller { coded: 4096, chunk: 4096 }));
+}
+
+/// 32 words of 2 bytes with RARE: the first whole, of the others 2 bits each.
+fn coded_rare(changes: &[(usize, u8)]) -> Vec<u8> {
+    let mut coded = [&[0x34, 0x12][..], &[0x1B; 7], &[0x0B], &[1, 0, 3, 0, 3, 0, 0, 0], &[2, 64, 0]].concat();
+    for &(at, value) in changes {
+        coded[at] = value;
+    }
+    coded
+}
+
+#[test]
+fn every_fault_of_a_bitmap_has_its_own_error() {
+    let settings = Settings { word: WordSize::W2, chunk: ChunkSize::C4096 };
+    let spec = Spec { entry: &rare::ENTRY, settings };
+    let mut plain = [0x34, 0x12].repeat(32);
+    let low = [0x1B; 7].iter().flat_map(|byte| [0, 2, 4, 6].map(|bit| byte >> bit & 3)).chain([3, 2, 0]);
+    for (word, low) in plain.chunks_mut(2).skip(1).zip(low) {
+        word[0] = 0x34 | low;
+    }
+    assert_eq!(spec.component().encode_chunk(&plain, &mut [0; 4096]), Some(21));
+    let wrong_length = |expected| Error::CodedLength { found: 21, expected };
+    let cases = [
+        ("tag cut", coded_rare(&[])[..2].to_vec(), Error::Truncated { field: "tag", offset: 0, need: 3, have: 2 }),
+        ("tag", coded_rare(&[(19, 65), (18, 0xFF)]), Error::LengthTag { found: 65, expected: 64 }),
+        ("keep", coded_rare(&[(18, 18), (14, 0xFF)]), Error::Keep { found: 18, max: 17 }),
+        ("zeros with words", coded_rare(&[(18, 17), (14, 0xFF)]), wrong_length(3)),
+        ("whole words", coded_rare(&[(18, 16), (14, 0xFF)]), wrong_length(67)),
+        ("no bitmap", coded_rare(&[])[15..].to_vec(), Error::BitmapLength { level: 2, need: 4, have: 3 }),
+        ("level 1", coded_rare(&[(14, 0xFF), (15, 0xFF)]), Error::BitmapLength { level: 1, need: 16, have: 14 }),
+        ("level 0", coded_rare(&[(12, 0xFF), (13, 0xFF)]), Error::BitmapLength { level: 0, need: 256, have: 12 }),
+        ("flag", coded_rare(&[(11, 0x80), (18, 3)]), Error::BitmapFlag { word: 39, words: 32 }),
+        ("low bits", coded_rare(&[(18, 3), (9, 0xFF)]), wrong_length(25)),
+        ("padding", coded_rare(&[(9, 0x4B)]), Error::Padding { offset: 9 }),
+    ];
+    for executor in executors() {
+        let sound = stream(64, 1, &[21], &coded_rare(&[]));
+        assert_eq!(executor.decode(&spec, &sound, 64).as_ref(), Ok(&plain), "on {}", executor.name());
+        for (name, coded, expected) in &cases {
+            let coded = stream(64, 1, &[coded.len() as u32], coded);
+            let expected = Error::InChunk { index: 0, source: Box::new(expected.clone()) };
+            assert_eq!(executor.decode(&spec, &coded, 64), Err(expected), "{name} on {}", executor.name());
+        }
+    }
 }
 
 #[test]
