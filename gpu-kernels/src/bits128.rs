@@ -42,10 +42,19 @@ pub fn drop_low(v: [u32; 4], bits: u32) -> [u32; 4] {
     ]
 }
 
-/// ORs the `bits` bits of `v` (0 to 128; there are no others) into words that hold zeros there, from bit `at` of word
-/// `from` on. Words that it covers whole are stored, so nobody else may have bits there.
+/// ORs the `bits` bits of `v` (0 to 32 times `REGISTERS`; there are no others) into words that hold zeros there, from bit `at` of
+/// word `from` on. Words that it covers whole are stored, so nobody else may have bits there.
 #[inline(always)]
-pub fn or_into<const N: usize>(words: &SharedArray<u32, N>, from: u32, at: u32, v: [u32; 4], bits: u32) {
+pub fn or_into<const REGISTERS: usize, const N: usize>(
+    words: &SharedArray<u32, N>,
+    from: u32,
+    at: u32,
+    v: [u32; 4],
+    bits: u32,
+) {
+    if bits == 0 {
+        return;
+    }
     let shift = at % 32;
     let w = [
         v[0] << shift,
@@ -56,21 +65,20 @@ pub fn or_into<const N: usize>(words: &SharedArray<u32, N>, from: u32, at: u32, 
     ];
     let end = shift + bits;
     let to = (from + at / 32) as usize;
-    if bits > 0 {
-        if shift == 0 && end >= 32 {
-            words.write(to, w[0]);
-        } else {
-            words.fetch_or(to, w[0]);
+    if shift == 0 && end >= 32 {
+        words.write(to, w[0]);
+    } else {
+        words.fetch_or(to, w[0]);
+    }
+    let mut i = 1;
+    while i <= REGISTERS {
+        let (first, past) = (i as u32 * 32, i as u32 * 32 + 32);
+        // No string is so long that it covers the word behind its registers whole.
+        if i < REGISTERS && end >= past {
+            words.write(to + i, w[i]);
+        } else if end > first {
+            words.fetch_or(to + i, w[i]);
         }
-        let mut i = 1;
-        while i < 5 {
-            let (first, past) = (i as u32 * 32, i as u32 * 32 + 32);
-            if end >= past {
-                words.write(to + i, w[i]);
-            } else if end > first {
-                words.fetch_or(to + i, w[i]);
-            }
-            i += 1;
-        }
+        i += 1;
     }
 }

@@ -63,7 +63,7 @@ pub const TILE_BYTES: u32 = 16_384;
 pub const ENCODE: Launch = Launch { threads: 128, shared_bytes: 36_352, min_blocks: 6 };
 
 /// Decoding of full chunks.
-pub const DECODE: Launch = Launch { threads: 128, shared_bytes: 256, min_blocks: 6 };
+pub const DECODE: Launch = Launch { threads: 128, shared_bytes: 256, min_blocks: 8 };
 
 const _: () = {
     let four = Levels::of(WordSize::W1, ChunkSize::C16384);

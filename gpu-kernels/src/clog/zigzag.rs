@@ -1,8 +1,12 @@
 //! HCLOG's choice: words as they are, or their zigzag (0, -1, 1, -2, .. become 0, 1, 2, 3, ..).
 
 use super::pack::bit_length;
-use crate::collectives::{ALL_LANES, group_max};
-use cuda_std::{bits::funnel_shift_right_wrap, vector::U32x4, warp};
+use crate::collectives::{ALL_LANES, group_max, group_or};
+use cuda_std::{
+    bits::{byte_permute, funnel_shift_right_wrap},
+    vector::U32x4,
+    warp,
+};
 
 /// The zigzag of each word of `W` bytes.
 #[inline(always)]
@@ -16,11 +20,22 @@ pub fn zigzag<const W: u32>(v: U32x4) -> U32x4 {
         return U32x4 { x, y, z, w };
     }
     let one = |x: u32| match W {
-        1 => (x << 1 & 0xFEFE_FEFE) ^ (x >> 7 & 0x0101_0101) * 0xFF,
-        2 => (x << 1 & 0xFFFE_FFFE) ^ (x >> 15 & 0x0001_0001) * 0xFFFF,
-        _ => x << 1 ^ (x as i32 >> 31) as u32,
+        1 => (x << 1 & 0xFEFE_FEFE) ^ signs::<W>(x),
+        2 => (x << 1 & 0xFFFE_FFFE) ^ signs::<W>(x),
+        _ => x << 1 ^ signs::<W>(x),
     };
     U32x4 { x: one(v.x), y: one(v.y), z: one(v.z), w: one(v.w) }
+}
+
+/// All ones in the place of each negative word of a register, zeros in that of the others.
+#[inline(always)]
+fn signs<const W: u32>(x: u32) -> u32 {
+    match W {
+        // Selectors with their top bit set repeat a byte's sign.
+        1 => byte_permute(x, 0, 0xBA98),
+        2 => byte_permute(x, 0, 0xBB99),
+        _ => (x as i32 >> 31) as u32,
+    }
 }
 
 /// Takes [`zigzag`] back.
@@ -60,8 +75,24 @@ pub struct Choice {
 /// same answer.
 #[inline(always)]
 pub fn choose<const W: u32>(v: U32x4, lanes: u32) -> Choice {
-    let plain = group_max(bit_length::<W>(v), lanes);
-    let zigzag = group_max(bit_length::<W>(self::zigzag::<W>(v)), lanes);
+    // A zigzag is one bit longer than the word, inverted if negative; only that of 0 is as long: nothing.
+    let (plain, inverted) = if W <= 2 {
+        let fold = |x: u32| if W == 1 { (x | x >> 8 | x >> 16 | x >> 24) & 0xFF } else { (x | x >> 16) & 0xFFFF };
+        let plain = fold(v.x | v.y | v.z | v.w);
+        let inverted = fold(v.x ^ signs::<W>(v.x) | v.y ^ signs::<W>(v.y) | v.z ^ signs::<W>(v.z) | v.w ^ signs::<W>(v.w));
+        // Both in one reduction.
+        let both = group_or(plain | inverted << 16, lanes);
+        (32 - (both & 0xFFFF).leading_zeros(), 32 - (both >> 16).leading_zeros())
+    } else {
+        let inverted = if W == 4 {
+            U32x4 { x: v.x ^ signs::<W>(v.x), y: v.y ^ signs::<W>(v.y), z: v.z ^ signs::<W>(v.z), w: v.w ^ signs::<W>(v.w) }
+        } else {
+            let (first, second) = (signs::<W>(v.y), signs::<W>(v.w));
+            U32x4 { x: v.x ^ first, y: v.y ^ first, z: v.z ^ second, w: v.w ^ second }
+        };
+        (group_max(bit_length::<W>(v), lanes), group_max(bit_length::<W>(inverted), lanes))
+    };
+    let zigzag = if plain == 0 { 0 } else { inverted + 1 };
     let full = plain == 8 * W;
     Choice { width: plain.min(zigzag), zigzag: full && zigzag < 8 * W, compare: full && zigzag == 8 * W }
 }

@@ -43,3 +43,20 @@ pub fn group_max(value: u32, lanes: u32) -> u32 {
     }
     max
 }
+
+/// The bits set in any lane of each aligned group of `lanes` lanes (8, 16 or 32).
+///
+/// Every lane of the warp calls this; every lane holds the result of its group.
+#[inline(always)]
+pub fn group_or(value: u32, lanes: u32) -> u32 {
+    if lanes == 32 {
+        return warp::warp_reduce_or(ALL_LANES, value);
+    }
+    let mut any = value;
+    let mut distance = lanes / 2;
+    while distance > 0 {
+        any |= warp::warp_shuffle_xor(ALL_LANES, any, distance, 32).0;
+        distance /= 2;
+    }
+    any
+}

@@ -183,21 +183,21 @@ impl<const W: u32> Bitmap<W> {
             1 => {
                 let v = flags.read_vec4(source);
                 let (a, b) = (pair(pick, [v.x, v.y], changed & 0xFF), pair(pick, [v.z, v.w], changed >> 8 & 0xFF));
-                or_into(stream, word, place, join(a.0, b.0, a.1), a.1 + b.1);
+                or_into::<4, M>(stream, word, place, join(a.0, b.0, a.1), a.1 + b.1);
             }
             2 => {
                 let v = flags.read_vec2(source);
                 let a = pair(pick, [v.x, v.y], changed & 0xFF);
-                or_into(stream, word, place, [a.0[0], a.0[1], 0, 0], a.1);
+                or_into::<2, M>(stream, word, place, [a.0[0], a.0[1], 0, 0], a.1);
             }
             4 => {
                 let own = changed & 0xF;
-                or_into(stream, word, place, [pick(flags.read(source), own), 0, 0, 0], own.count_ones() * 8);
+                or_into::<1, M>(stream, word, place, [pick(flags.read(source), own), 0, 0, 0], own.count_ones() * 8);
             }
             _ => {
                 let own = changed & 3;
                 let bytes = flags.read(source) >> (first % 4 * 8);
-                or_into(stream, word, place, [pick(bytes, own), 0, 0, 0], own.count_ones() * 8);
+                or_into::<1, M>(stream, word, place, [pick(bytes, own), 0, 0, 0], own.count_ones() * 8);
             }
         }
         if part != self.shape.warps() - 1 {
@@ -213,20 +213,20 @@ impl<const W: u32> Bitmap<W> {
         let changed = if Self::has_level1(self.shape) { group_bits >> place_in_group & low(4 << lane_log2) } else { 0 };
         let rank = self.before2 + (group_bits & low(place_in_group)).count_ones();
         let a = pair(pick, self.level1, changed);
-        or_into(stream, word, (at + rank) * 8, [a.0[0], a.0[1], 0, 0], a.1);
+        or_into::<2, M>(stream, word, (at + rank) * 8, [a.0[0], a.0[1], 0, 0], a.1);
 
         let at = at + self.stored[1];
         let last = if Self::has_level3(self.shape) {
             let leads = place == 0 && group < Self::groups(self.shape);
             let changed = if leads { shr_clamp(self.level3, 4 * group) & 0xF } else { 0 };
             let rank = (self.level3 & low((4 * group).min(32))).count_ones();
-            or_into(stream, word, (at + rank) * 8, [pick(self.level2, changed), 0, 0, 0], changed.count_ones() * 8);
+            or_into::<1, M>(stream, word, (at + rank) * 8, [pick(self.level2, changed), 0, 0, 0], changed.count_ones() * 8);
             self.level3
         } else {
             self.level2
         };
         if lane == 0 {
-            or_into(stream, word, (at + self.stored[2]) * 8, [last, 0, 0, 0], Self::last_bytes(self.shape) * 8);
+            or_into::<1, M>(stream, word, (at + self.stored[2]) * 8, [last, 0, 0, 0], Self::last_bytes(self.shape) * 8);
         }
     }
 

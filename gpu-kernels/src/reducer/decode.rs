@@ -18,6 +18,7 @@ use crate::collectives::{ALL_LANES, warp_inclusive_sum};
 use crate::lc::{Header, read_entry, read_header, stream_bytes};
 use crate::{ROWS, for_rows};
 use cuda_std::{
+    bits::opaque,
     global, kernel,
     shared::{self, SharedArray},
     thread,
@@ -123,6 +124,8 @@ unsafe fn decode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     report: *mut u64,
 ) {
     let s = shared::dynamic::<DecodeShared>();
+    // Unknown to the compiler, so that it leaves the loop over rows as it is.
+    let row_count = opaque(ROWS as u32);
     let (thread, lane) = (thread::thread_idx_x(), warp::lane_id());
     let warp_index = thread / 32;
     let shape = Shape::<W> { chunk_log2 };
@@ -229,7 +232,7 @@ unsafe fn decode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     let mut last = [0; 4];
     // Two rows a turn: enough loads in flight, and a loop that stays in the instruction cache.
     let mut i = 0;
-    while i < ROWS as u32 {
+    while i < row_count {
         let own = flags.take();
         let counts = own[0].count_ones() | own[1].count_ones() << 16;
         let up_to = warp_inclusive_sum(counts);

@@ -12,13 +12,14 @@
 //! | copy | every chunk's warps | the stream, or the plain bytes, to their place | the container |
 
 use super::bitmap::Bitmap;
-use super::histogram::{COUNT_WORDS, count, position};
-use super::words::{Select, Tables, difference, longer_than, pick, pick_both, registers, smear};
+use super::histogram::{COUNT_WORDS, Histogram, position};
+use super::words::{Piece, Select, Tables, difference, longer_than, pick, pick_both, registers, smear};
 use super::{BLOCK_WARPS, Shape};
 use crate::bits128::{low, or_into};
 use crate::collectives::{ALL_LANES, copy_out::copy_out, look_back, warp_inclusive_sum};
 use crate::{ROWS, for_rows, lc::div_ceil};
 use cuda_std::{
+    bits::opaque,
     global, kernel,
     shared::{self, SharedArray},
     thread,
@@ -69,6 +70,8 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     report: *mut u64,
 ) {
     let s = shared::dynamic::<EncodeShared>();
+    // Unknown to the compiler, so that it leaves the loops over rows as they are.
+    let row_count = opaque(ROWS as u32);
     let (thread, lane, tile) = (thread::thread_idx_x(), warp::lane_id(), thread::block_idx_x());
     let warp_index = thread / 32;
     let shape = Shape::<W> { chunk_log2 };
@@ -83,33 +86,37 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     let piece_words = |i: u32| words.saturating_sub(first_word(i)).min(Shape::<W>::PIECE_WORDS);
 
     s.tables.write(thread, Select::Pick, Select::Pick);
-    let mut rows = [[0; 4]; ROWS];
     let row_unit = (warp_index * ROWS as u32 * 32 + lane) as usize;
     let zero = U32x4 { x: 0, y: 0, z: 0, w: 0 };
     {
         let first = part * 4096 + lane * 16;
         // SAFETY: the tile lies within `plain`, as far as the chunks' lengths say.
         let from = unsafe { plain.add(tile as usize * (TILE_BYTES / 16) as usize + row_unit) };
-        // The piece that the chunk ends in, if it ends inside one of this warp's.
-        let (end, rest) = (len / 16 * 16, len % 16);
-        let mut some = zero;
-        if end / 4096 == part {
-            // SAFETY: the last bytes of the chunk.
-            some = unsafe { load_some(plain.cast::<u8>().add(((chunk << chunk_log2) + end) as usize), rest) };
+        let mut rows = [zero; ROWS];
+        if len >= (part + 1) * 4096 {
+            // SAFETY: the warp's rows are within the chunk.
+            for_rows!(I => rows[I] = unsafe { global::load_streaming_v4(from.add(I * 32)) });
+        } else {
+            // The piece that the chunk ends in, if it ends inside one of this warp's.
+            let (end, rest) = (len / 16 * 16, len % 16);
+            let mut some = zero;
+            if end / 4096 == part {
+                // SAFETY: the last bytes of the chunk.
+                some = unsafe { load_some(plain.cast::<u8>().add(((chunk << chunk_log2) + end) as usize), rest) };
+            }
+            for_rows!(I => {
+                let at = first + I as u32 * 512;
+                rows[I] = if at < end {
+                    // SAFETY: the sixteen bytes are within the chunk.
+                    unsafe { global::load_streaming_v4(from.add(I * 32)) }
+                } else if at == end {
+                    some
+                } else {
+                    zero
+                };
+            });
         }
-        for_rows!(I => {
-            let at = first + I as u32 * 512;
-            let v = if at < end {
-                // SAFETY: the sixteen bytes are within the chunk.
-                unsafe { global::load_streaming_v4(from.add(I * 32)) }
-            } else if at == end {
-                some
-            } else {
-                zero
-            };
-            s.plain.write_vec4((row_unit + I * 32) * 4, v);
-            rows[I] = registers(v);
-        });
+        for_rows!(I => s.plain.write_vec4((row_unit + I * 32) * 4, rows[I]));
     }
     for_rows!(I => s.stream.write_vec4((row_unit + I * 32) * 4, zero));
     if thread < 4 {
@@ -119,37 +126,48 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
         s.plain.write_vec4(TILE_BYTES as usize / 4, zero);
     }
 
-    if REPEAT {
-        // The row in front of this warp's: its last word is all that counts.
-        let mut last = [0; 4];
-        if part > 0 && lane == 31 && len > part * 4096 {
-            // SAFETY: the sixteen bytes in front of a warp's first row are within its chunk.
-            let v = unsafe {
-                global::load_v4(
-                    plain.add(tile as usize * (TILE_BYTES / 16) as usize + (warp_index * ROWS as u32 * 32) as usize - 1),
-                )
-            };
-            last = registers(v);
-        }
-        for_rows!(I => {
-            let own = rows[I];
-            rows[I] = difference::<W>(own, last);
-            last = own;
+    // The row in front of this warp's: its last word is all that counts.
+    let mut before_rows = [0; 4];
+    if REPEAT && part > 0 && lane == 31 && len > part * 4096 {
+        // SAFETY: the sixteen bytes in front of a warp's first row are within its chunk.
+        before_rows = registers(unsafe {
+            global::load_v4(
+                plain.add(tile as usize * (TILE_BYTES / 16) as usize + (warp_index * ROWS as u32 * 32) as usize - 1),
+            )
         });
-        let _ = last; // of the last row nothing follows
     }
-    // Words that are not there say nothing: zeros are never flagged, and never longer than anything.
-    if len < (part + 1) * 4096 {
-        for_rows!(I => rows[I] = first_words::<W>(rows[I], piece_words(I as u32)));
-    }
+    // What this lane's words of two rows say, by the row before them. The rows are gone through in loops, again and again from
+    // shared memory: kept in registers, unrolled, they fill the instruction cache, and the warps wait for instructions.
+    let two_rows = |i: u32, last: &mut Piece| {
+        let mut rows = [
+            registers(s.plain.read_vec4((row_unit + i as usize * 32) * 4)),
+            registers(s.plain.read_vec4((row_unit + i as usize * 32 + 32) * 4)),
+        ];
+        if REPEAT {
+            let own = rows;
+            rows = [difference::<W>(own[0], *last), difference::<W>(own[1], own[0])];
+            *last = own[1];
+        }
+        // Words that are not there say nothing: zeros are never flagged, and never longer than anything.
+        if len < (part + 1) * 4096 {
+            rows = [first_words::<W>(rows[0], piece_words(i)), first_words::<W>(rows[1], piece_words(i + 1))];
+        }
+        rows
+    };
 
     let mut keep = 0;
     let mut worthwhile = true;
     let mut nothing = false;
     if UPPER {
-        let mut smeared = [[0; 4]; ROWS];
-        for_rows!(I => smeared[I] = smear::<W>(rows[I]));
-        count::<W>(&smeared, |word, counts| {
+        let mut histogram = Histogram::<W>::default();
+        let mut last = before_rows;
+        let mut i = 0;
+        while i < row_count {
+            let rows = two_rows(i, &mut last);
+            histogram.add([smear::<W>(rows[0]), smear::<W>(rows[1])]);
+            i += 2;
+        }
+        histogram.sums(|word, counts| {
             if lane == 0 {
                 s.counts.write(warp_index as usize * COUNT_WORDS + word as usize, counts);
             }
@@ -180,11 +198,16 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     }
 
     let mut own = 0;
-    for_rows!(I => {
-        let flags = longer_than::<W>(rows[I], keep);
-        own += flags.count_ones();
-        store_flags::<W>(&s.flags, warp_index, I as u32, flags);
-    });
+    let mut last = before_rows;
+    let mut i = 0;
+    while i < row_count {
+        let rows = two_rows(i, &mut last);
+        let flags = [longer_than::<W>(rows[0], keep), longer_than::<W>(rows[1], keep)];
+        own += flags[0].count_ones() + flags[1].count_ones();
+        store_flags::<W>(&s.flags, warp_index, i, flags[0]);
+        store_flags::<W>(&s.flags, warp_index, i + 1, flags[1]);
+        i += 2;
+    }
     let own = warp::warp_reduce_add(ALL_LANES, own);
     if lane == 0 {
         s.flagged.write(warp_index as usize, own);
@@ -251,18 +274,18 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
                     // What lies behind the last word is none.
                     let v = if len < (part + 1) * 4096 { first_words::<W>(v, piece_words(i)) } else { v };
                     let [(whole, bits), (lower, low_bits)] = pick_both::<W>(&s.tables, v, flags, keep);
-                    or_into(&s.stream, slot_word, rank * Shape::<W>::BITS, whole, bits);
+                    or_into::<4, _>(&s.stream, slot_word, rank * Shape::<W>::BITS, whole, bits);
                     // Words that are not there are zeros at the end: they have no bits, but were counted.
                     let missing = Shape::<W>::PIECE_WORDS - piece_words(i);
                     let first = first_word(i).min(words);
-                    or_into(&s.stream, slot_word, low_start + keep * (first - rank), lower, low_bits - missing * keep);
+                    or_into::<4, _>(&s.stream, slot_word, low_start + keep * (first - rank), lower, low_bits - missing * keep);
                 } else {
                     let (whole, bits) = pick::<W>(&s.tables, v, flags);
-                    or_into(&s.stream, slot_word, rank * Shape::<W>::BITS, whole, bits);
+                    or_into::<4, _>(&s.stream, slot_word, rank * Shape::<W>::BITS, whole, bits);
                 }
             };
             let mut i = 0;
-            while i < ROWS as u32 {
+            while i < row_count {
                 let own = [load_flags::<W>(&s.flags, warp_index, i), load_flags::<W>(&s.flags, warp_index, i + 1)];
                 let counts = own[0].count_ones() | own[1].count_ones() << 16;
                 let up_to = warp_inclusive_sum(counts);
@@ -278,12 +301,12 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
         if part == 0 && lane < leftover {
             let at = (slot << chunk_log2) + len - leftover + lane;
             let byte = s.plain.read(at as usize / 4) >> (at % 4 * 8) & 0xFF;
-            or_into(&s.stream, slot_word, (body + lane) * 8, [byte, 0, 0, 0], 8);
+            or_into::<1, _>(&s.stream, slot_word, (body + lane) * 8, [byte, 0, 0, 0], 8);
         }
         if part == 0 && lane == 0 {
             let form = if nothing { Shape::<W>::BITS + 1 } else { keep };
             let tag = if UPPER { len << 8 | form } else { len };
-            or_into(&s.stream, slot_word, (body + leftover) * 8, [tag, 0, 0, 0], tag_bytes(UPPER) * 8);
+            or_into::<1, _>(&s.stream, slot_word, (body + leftover) * 8, [tag, 0, 0, 0], tag_bytes(UPPER) * 8);
         }
     }
 

@@ -331,7 +331,7 @@ fn count() -> Result<u32> {
 fn describe(index: u32, device: Device, driver_version: (u32, u32)) -> Result<DeviceInfo> {
     let attribute = |attribute| -> Result<u32> {
         let value = device.get_attribute(attribute).map_err(|error| refused("cuDeviceGetAttribute", error))?;
-        Ok(value.unsigned_abs())
+        Ok::<_, Error>(value.unsigned_abs())
     };
     let compute_capability =
         (attribute(DeviceAttribute::ComputeCapabilityMajor)?, attribute(DeviceAttribute::ComputeCapabilityMinor)?);
