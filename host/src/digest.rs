@@ -10,7 +10,8 @@
 //! assert_ne!(warpack::digest::tree(b""), warpack::digest::tree(b"\0"));
 //! ```
 
-#![forbid(unsafe_code)]
+#[cfg(target_arch = "x86_64")]
+mod lanes;
 
 use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
@@ -25,8 +26,8 @@ pub type Digest = [u8; DIGEST_BYTES];
 const PIECE_BYTES: usize = 8192;
 /// Digests under one node.
 const FAN_OUT: usize = 64;
-/// Pieces that one task hashes at least: below, handing them out costs more than it brings.
-const PIECES_PER_TASK: usize = 8;
+/// Pieces that one task hashes: below, handing them out costs more than it brings, and vector code takes as many at once.
+const PIECES_PER_TASK: usize = 16;
 
 const LEAF: u8 = 0;
 const ROOT: u8 = 1;
@@ -34,16 +35,28 @@ const NODE: u8 = 2;
 
 /// The digest of `plain`, computed on all cores of the current rayon pool.
 pub fn tree(plain: &[u8]) -> Digest {
-    let leaf = |piece| hash(LEAF, &[piece]);
-    let mut level: Vec<Digest> = if plain.len() <= PIECES_PER_TASK * PIECE_BYTES {
-        plain.chunks(PIECE_BYTES).map(leaf).collect()
-    } else {
-        plain.par_chunks(PIECE_BYTES).with_min_len(PIECES_PER_TASK).map(leaf).collect()
-    };
+    let mut level = vec![[0; DIGEST_BYTES]; plain.len().div_ceil(PIECE_BYTES)];
+    let groups = plain.par_chunks(PIECES_PER_TASK * PIECE_BYTES).zip(level.par_chunks_mut(PIECES_PER_TASK));
+    groups.for_each(|(pieces, digests)| leaves(pieces, digests));
     while level.len() > FAN_OUT {
         level = level.chunks(FAN_OUT).map(|group| hash(NODE, &[group.as_flattened()])).collect();
     }
     hash(ROOT, &[&(plain.len() as u64).to_le_bytes(), level.as_flattened()])
+}
+
+/// The digests of the leaves of up to [`PIECES_PER_TASK`] pieces.
+fn leaves(pieces: &[u8], digests: &mut [Digest]) {
+    #[cfg(target_arch = "x86_64")]
+    if let (Ok(pieces), Ok(digests)) = (pieces.try_into(), (&mut *digests).try_into())
+        && is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+    {
+        // SAFETY: the processor was asked for both features.
+        return unsafe { lanes::leaves(pieces, digests) };
+    }
+    for (piece, digest) in pieces.chunks(PIECE_BYTES).zip(digests) {
+        *digest = hash(LEAF, &[piece]);
+    }
 }
 
 fn hash(role: u8, parts: &[&[u8]]) -> Digest {
@@ -80,6 +93,17 @@ mod tests {
         let sparse: Vec<u8> =
             (0..1_100_000u64).flat_map(|i| if i % 1000 == 999 { i as u16 } else { 0x1234 }.to_le_bytes()).collect();
         assert_eq!(hex(tree(&sparse)), "f4afe0bcd21673914ea907c938c03dcb249d9418bdde0c644ac41a93b4f4c815");
+    }
+
+    /// Whole groups of pieces go another way than single ones.
+    #[test]
+    fn groups_are_hashed_like_pieces() {
+        let plain = squares(16 * PIECE_BYTES);
+        let mut digests = [[0; DIGEST_BYTES]; 16];
+        leaves(&plain, &mut digests);
+        for (piece, digest) in plain.chunks(PIECE_BYTES).zip(digests) {
+            assert_eq!(digest, hash(LEAF, &[piece]));
+        }
     }
 
     /// Of SHA-256 in its plain form, by hand from the table above: no leaf, and one of one byte.

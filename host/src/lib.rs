@@ -11,6 +11,8 @@ pub mod digest;
 mod error;
 #[cfg(any(feature = "encode", not(feature = "decode-only")))]
 pub mod stage;
+#[cfg(target_arch = "x86_64")]
+mod transpose;
 
 #[cfg(any(feature = "encode", not(feature = "decode-only")))]
 pub use archive::{CompressOptions, DecompressOptions, ElementType, Shape, compress, decompress};

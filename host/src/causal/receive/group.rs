@@ -1,5 +1,7 @@
 //! Several chunks side by side, so that their dependent steps overlap; in the code that is best for the processor.
 
+#[cfg(target_arch = "x86_64")]
+use super::avx512;
 use super::{Coded, chunk};
 use crate::causal::Fault;
 
@@ -8,11 +10,21 @@ use crate::causal::Fault;
 pub enum Level {
     /// Nothing beyond the target.
     Plain,
+    /// Vectors of 16 lanes: Intel since Ice Lake, AMD since Zen 4.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
 }
 
 impl Level {
     /// All that this processor runs, slowest first.
     pub fn available() -> &'static [Self] {
+        #[cfg(target_arch = "x86_64")]
+        {
+            const ALL: [Level; 2] = [Level::Plain, Level::Avx512];
+            // The standard library asks the processor once and remembers.
+            &ALL[..1 + usize::from(avx512::is_available())]
+        }
+        #[cfg(not(target_arch = "x86_64"))]
         &[Self::Plain]
     }
 
@@ -23,12 +35,23 @@ impl Level {
 
     /// Chunks that one thread decodes together.
     pub(super) fn chunks(self) -> usize {
-        8
+        match self {
+            Self::Plain => 8,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => avx512::CHUNKS,
+        }
     }
 }
 
 /// Decodes the chunks from `first` on to `plain`, which ends with a chunk; at most [`Level::chunks`].
-pub(super) fn decode(_: Level, coded: &Coded, first: usize, plain: &mut [u8]) -> Result<(), Fault> {
-    let chunks = plain.chunks_mut(2 * coded.chunk_words);
-    chunks.enumerate().try_for_each(|(index, plain)| chunk::decode(coded, first + index, plain))
+pub(super) fn decode(level: Level, coded: &Coded, first: usize, plain: &mut [u8]) -> Result<(), Fault> {
+    match level {
+        Level::Plain => {
+            let chunks = plain.chunks_mut(2 * coded.chunk_words);
+            chunks.enumerate().try_for_each(|(index, plain)| chunk::decode(coded, first + index, plain))
+        }
+        // SAFETY: a level is only taken from `Level::available`, which asked the processor.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => unsafe { avx512::decode(coded, first, plain) },
+    }
 }

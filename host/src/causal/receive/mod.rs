@@ -11,8 +11,8 @@
 //! | payload | [`Receiver::decode_into`]: groups of chunks side by side, on all threads |
 //! | digest | the same; what was decoded is wiped if it does not match |
 
-#![forbid(unsafe_code)]
-
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod chunk;
 mod group;
 mod records;

@@ -1,5 +1,7 @@
 //! Several chunks side by side, so that their dependent steps overlap; in the code that is best for the processor.
 
+#[cfg(target_arch = "x86_64")]
+use super::avx512;
 use super::payload::{Coding, Cumulative, Group, Record};
 use crate::causal::rans::{self, LOWER, SCALE};
 use crate::causal::{Form, Grain, Representation, zigzag};
@@ -9,11 +11,21 @@ use crate::causal::{Form, Grain, Representation, zigzag};
 pub enum Level {
     /// Nothing beyond the target.
     Plain,
+    /// Vectors of 16 lanes: Intel since Ice Lake, AMD since Zen 4.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
 }
 
 impl Level {
     /// All that this processor runs, slowest first.
     pub fn available() -> &'static [Self] {
+        #[cfg(target_arch = "x86_64")]
+        {
+            const ALL: [Level; 2] = [Level::Plain, Level::Avx512];
+            // The standard library asks the processor once and remembers.
+            &ALL[..1 + usize::from(avx512::is_available())]
+        }
+        #[cfg(not(target_arch = "x86_64"))]
         &[Self::Plain]
     }
 
@@ -24,10 +36,17 @@ impl Level {
 
     /// Chunks that one thread codes together.
     pub(super) fn chunks(self) -> usize {
-        16
+        match self {
+            Self::Plain => 16,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => avx512::CHUNKS,
+        }
     }
 }
 
+/// Fewer chunks than these are not worth a vector.
+#[cfg(target_arch = "x86_64")]
+const FEW: usize = 4;
 /// Chunks that the plain code has under way at once.
 const LANES: usize = 4;
 /// The most words of a chunk.
@@ -46,12 +65,23 @@ static RECIPROCALS: [u64; 1 << SCALE] = {
     table
 };
 
-/// Codes the chunks of `plain`.
-pub(super) fn encode(_: Level, coding: &Coding, plain: &[u8], chunk_bytes: usize) -> Group {
+/// Codes the chunks of `plain`, at most [`Level::chunks`].
+pub(super) fn encode(level: Level, coding: &Coding, plain: &[u8], chunk_bytes: usize) -> Group {
     let mut group = Group::default();
+    let mut rest = plain;
+    #[cfg(target_arch = "x86_64")]
+    if level == Level::Avx512 && plain.len() / chunk_bytes >= FEW {
+        let whole;
+        (whole, rest) = plain.split_at(plain.len() / chunk_bytes * chunk_bytes);
+        // SAFETY: a level is only taken from `Level::available`, which asked the processor.
+        unsafe { avx512::encode(coding, whole, chunk_bytes, &mut group) };
+    }
+    if rest.is_empty() {
+        return group;
+    }
     let full = chunk_bytes * LANES;
     let mut scratch = Scratch::new();
-    for plain in plain.chunks(full) {
+    for plain in rest.chunks(full) {
         if plain.len() == full {
             lanes::<LANES>(coding, plain, &mut scratch, &mut group);
         } else {

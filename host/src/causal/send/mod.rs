@@ -8,8 +8,8 @@
 //! | rANS, groups of chunks side by side, on all threads | `payload` |
 //! | header, filling, and stored where that is no larger | here |
 
-#![forbid(unsafe_code)]
-
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 pub mod fit;
 mod group;
 mod histogram;
