@@ -87,8 +87,18 @@ pub trait Executor: Sync {
     fn decode(&self, spec: &Spec, coded: &[u8], plain_bytes: usize) -> Result<Vec<u8>>;
 }
 
-/// Every place there is on this machine.
+/// Every place there is on this machine; of these the ones that the environment variable `WARPACK_EXECUTORS` names, if it is
+/// set (`cuda`; `cpu,emulator`).
 pub fn executors() -> Vec<&'static dyn Executor> {
+    let mut all = every_executor();
+    if let Ok(names) = std::env::var("WARPACK_EXECUTORS") {
+        all.retain(|executor| names.split(',').any(|name| name == executor.name()));
+        assert!(!all.is_empty(), "nothing here is called {names}");
+    }
+    all
+}
+
+fn every_executor() -> Vec<&'static dyn Executor> {
     let mut all: Vec<&'static dyn Executor> = vec![&Cpu];
     #[cfg(feature = "cuda")]
     all.push(&emulator::Emulator);

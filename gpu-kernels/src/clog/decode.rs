@@ -7,7 +7,7 @@
 //!
 //! A chunk that fails a check decodes to zeros and leaves its status; the others do not notice.
 
-use super::{ROWS, Shape, Widths, for_rows, pack, zigzag};
+use super::{ROWS, Shape, Widths, ZIGZAG, for_rows, pack, zigzag};
 use crate::{
     collectives::ALL_LANES,
     lc::{Header, read_entry, read_header, stream_bytes},
@@ -63,13 +63,13 @@ impl Coded {
         ]
     }
 
-    /// The width of subchunk `lane` of a chunk of `len` plain bytes in `coded` bytes, and HCLOG's flags; tag and widths are
+    /// The width of subchunk `lane` of a chunk of `len` plain bytes in `coded` bytes, with [`ZIGZAG`] by HCLOG's flags; tag and widths are
     /// checked. All lanes of a warp call this; all agree on whether it is an error.
     ///
     /// # Safety
     /// The stream holds the chunk's `coded` bytes.
     #[inline(always)]
-    pub unsafe fn read_width<const W: u32, const H: bool>(self, coded: u32, len: u32) -> Result<(u32, u32), ChunkStatus> {
+    pub unsafe fn read_width<const W: u32, const H: bool>(self, coded: u32, len: u32) -> Result<u32, ChunkStatus> {
         let field = (8 * W).ilog2() + 1;
         let lead = if H { 32 } else { 0 };
         if coded * 8 < lead + 16 + 32 * field {
@@ -89,7 +89,8 @@ impl Coded {
         if warp::warp_vote_any(ALL_LANES, width > 8 * W) {
             return Err(ChunkStatus::Width);
         }
-        Ok((width, flags))
+        let zigzag = if H && flags >> warp::lane_id() & 1 != 0 { ZIGZAG } else { 0 };
+        Ok(width | zigzag)
     }
 }
 
@@ -141,24 +142,24 @@ unsafe fn decode<const W: u32, const C: u32, const H: bool>(
     }
 
     // SAFETY: the scan found the chunk's bytes within the stream.
-    let (coded, widths, flags, status, payload) = unsafe {
+    let (coded, widths, status, payload) = unsafe {
         let (bytes, raw) = read_entry(stream, chunk);
         let start = 8 + 4 * u64::from(header.chunks) + u64::from(*offsets.add(chunk as usize));
         let coded = Coded::at(stream, start);
         if raw {
-            (coded, Widths::full(8 * W), 0, ChunkStatus::Ok, 0)
+            (coded, Widths::full(8 * W), ChunkStatus::Ok, 0)
         } else {
-            let (width, flags, status) = match coded.read_width::<W, H>(bytes, C) {
-                Ok((width, flags)) => (width, flags, ChunkStatus::Ok),
-                Err(status) => (0, 0, status),
+            let (width, status) = match coded.read_width::<W, H>(bytes, C) {
+                Ok(width) => (width, ChunkStatus::Ok),
+                Err(status) => (0, status),
             };
             let widths = Widths::of(width);
             let sound = status as u32 != ChunkStatus::Ok as u32
                 || bytes == Shape::<W, C, H>::HEADER + widths.total * (Shape::<W, C, H>::WORDS / 8);
             if sound {
-                (coded, widths, flags, status, Shape::<W, C, H>::HEADER * 8)
+                (coded, widths, status, Shape::<W, C, H>::HEADER * 8)
             } else {
-                (coded, Widths::full(0), 0, ChunkStatus::CodedLength, 0)
+                (coded, Widths::full(0), ChunkStatus::CodedLength, 0)
             }
         }
     };
@@ -171,13 +172,13 @@ unsafe fn decode<const W: u32, const C: u32, const H: bool>(
     let to = unsafe { plain.add(unit as usize * (ROWS * 32) + lane as usize) };
     for_rows!(I => {
         let subchunk = (part * ROWS as u32 + I as u32) * Shape::<W, C, H>::PARTS + lane / Shape::<W, C, H>::LANES;
-        let (width, before) = widths.at(subchunk);
+        let (width, before, as_zigzag) = widths.at(subchunk);
         let bits = width * Shape::<W, C, H>::LANE_WORDS;
         let at = payload + before * Shape::<W, C, H>::WORDS + lane % Shape::<W, C, H>::LANES * bits;
         // SAFETY: the length was checked, so all bits lie within the chunk; the row within the plain bytes.
         unsafe {
             let row = pack::unpack::<W>(coded.window(at, bits), width);
-            let row = if H && flags >> subchunk & 1 != 0 { zigzag::unzigzag::<W>(row) } else { row };
+            let row = if H && as_zigzag { zigzag::unzigzag::<W>(row) } else { row };
             global::store_streaming_v4(to.add(I * 32), row);
         }
     });

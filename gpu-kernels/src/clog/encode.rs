@@ -12,7 +12,7 @@
 //! In a slot the header ends and the payload begins at byte 48, so that both can be built from whole words. A raw chunk
 //! is packed at full width and copied without its header.
 
-use super::{ROW_BYTES, ROWS, Shape, Widths, for_rows, pack, zigzag};
+use super::{ROW_BYTES, ROWS, Shape, Widths, ZIGZAG, for_rows, pack, zigzag};
 use crate::collectives::{ALL_LANES, copy_out::copy_out, group_max, look_back};
 use crate::lc;
 use cuda_std::{
@@ -46,13 +46,10 @@ pub struct EncodeShared {
 }
 const _: () = assert!(size_of::<EncodeShared>() <= encode_launch(ChunkSize::C16384, false).shared_bytes as usize);
 
-/// Beside a width in shared memory: the subchunk is packed as zigzag.
-const ZIGZAG: u8 = 0x80;
-
 /// The width itself.
 #[inline(always)]
 fn width_of(entry: u8) -> u32 {
-    u32::from(entry & !ZIGZAG)
+    u32::from(entry) & !ZIGZAG
 }
 
 /// A lane's bits and where they go.
@@ -110,7 +107,7 @@ unsafe fn encode<const W: u32, const C: u32, const H: bool>(
             let choice = zigzag::choose::<W>(rows[I], Shape::<W, C, H>::LANES);
             compare |= u32::from(choice.compare) << I;
             if leads {
-                s.width.write((slot * 32 + subchunk(I as u32)) as usize, choice.width as u8 | u8::from(choice.zigzag) << 7);
+                s.width.write((slot * 32 + subchunk(I as u32)) as usize, choice.width as u8 | u8::from(choice.zigzag) * ZIGZAG as u8);
             }
         });
         let mut rest = warp::warp_reduce_or(ALL_LANES, compare);
@@ -123,7 +120,7 @@ unsafe fn encode<const W: u32, const C: u32, const H: bool>(
             };
             let smaller = zigzag::largest_zigzag_is_smaller::<W>(row, Shape::<W, C, H>::LANES);
             if leads && compare >> i & 1 != 0 {
-                s.width.write((slot * 32 + subchunk(i)) as usize, (8 * W) as u8 | u8::from(smaller) << 7);
+                s.width.write((slot * 32 + subchunk(i)) as usize, (8 * W) as u8 | u8::from(smaller) * ZIGZAG as u8);
             }
             rest &= rest - 1;
         }
@@ -177,9 +174,7 @@ unsafe fn encode<const W: u32, const C: u32, const H: bool>(
     }
 
     let own = s.width.read((slot * 32 + lane) as usize);
-    let packed = Widths::of(width_of(own));
-    // Bit `s`: subchunk `s` is packed as zigzag.
-    let flags = if H { warp::warp_vote_ballot(ALL_LANES, own & ZIGZAG != 0) } else { 0 };
+    let packed = Widths::of(u32::from(own));
     let (stored, raw) = stored_bytes::<W, C, H>(packed.total);
     let widths = if raw { Widths::full(8 * W) } else { packed };
     let payload = slot * slot_words::<C>() + SLOT_LEAD / 4;
@@ -188,10 +183,10 @@ unsafe fn encode<const W: u32, const C: u32, const H: bool>(
         for_rows!(I => rows[I] = opaque_row(rows[I]));
     }
     for_rows!(I => {
-        let (width, before) = widths.at(subchunk(I as u32));
+        let (width, before, as_zigzag) = widths.at(subchunk(I as u32));
         let bits = width * Shape::<W, C, H>::LANE_WORDS;
         let at = before * Shape::<W, C, H>::WORDS + lane % Shape::<W, C, H>::LANES * bits;
-        let row = if H && !raw && flags >> subchunk(I as u32) & 1 != 0 { zigzag::zigzag::<W>(rows[I]) } else { rows[I] };
+        let row = if H && as_zigzag { zigzag::zigzag::<W>(rows[I]) } else { rows[I] };
         let piece = Piece { v: pack::pack::<W>(row, width), bits, at };
         if Shape::<W, C, H>::ALIGNED {
             store_aligned::<W, C, H>(&s.slots, payload, piece, lane);
@@ -200,7 +195,7 @@ unsafe fn encode<const W: u32, const C: u32, const H: bool>(
         }
     });
     if part == Shape::<W, C, H>::WARPS - 1 {
-        write_header::<W, C, H>(s, slot, lane, flags);
+        write_header::<W, C, H>(s, slot, lane, if H { packed.flags() } else { 0 });
         // Copying reads whole 16-byte units: give the words behind the payload a value.
         let end = (stored - if raw { 0 } else { Shape::<W, C, H>::HEADER }).div_ceil(4);
         if lane < SLOT_SLACK / 4 && (Shape::<W, C, H>::ALIGNED || end + lane >= C / 4) {

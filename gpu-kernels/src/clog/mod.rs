@@ -39,35 +39,44 @@ impl<const W: u32, const C: u32, const H: bool> Shape<W, C, H> {
     const ALIGNED: bool = Self::WORDS.is_multiple_of(32);
 }
 
+/// Beside a width: the subchunk is packed as zigzag. No width reaches this bit.
+const ZIGZAG: u32 = 0x80;
+
 /// The widths of a chunk and the sums of those before each: lane `s` holds subchunk `s`.
 #[derive(Clone, Copy)]
 struct Widths {
-    width: u32,
-    /// Sum of the widths of the subchunks before.
-    before: u32,
+    /// The width, perhaps with [`ZIGZAG`], in the lowest byte; above it the sum of the widths before. One register and one shuffle.
+    entry: u32,
     /// Sum of all widths, the same in every lane.
     total: u32,
 }
 
 impl Widths {
-    /// All lanes of a warp call this with their subchunk's width.
+    /// All lanes of a warp call this with their subchunk's width, perhaps with [`ZIGZAG`].
     #[inline(always)]
-    fn of(width: u32) -> Self {
+    fn of(own: u32) -> Self {
+        let width = own & !ZIGZAG;
         let sum = warp_inclusive_sum(width);
-        Self { width, before: sum - width, total: cuda_std::warp::warp_shuffle_idx(u32::MAX, sum, 31, 32).0 }
+        Self { entry: (sum - width) << 8 | own, total: cuda_std::warp::warp_shuffle_idx(u32::MAX, sum, 31, 32).0 }
     }
 
     /// Every subchunk at the full width of `bits`: how a raw chunk is coded.
     #[inline(always)]
     fn full(bits: u32) -> Self {
-        let lane = cuda_std::warp::lane_id();
-        Self { width: bits, before: lane * bits, total: 32 * bits }
+        Self { entry: (cuda_std::warp::lane_id() * bits) << 8 | bits, total: 32 * bits }
     }
 
-    /// Width of subchunk `s` and the sum of those before it; `s` may differ from lane to lane. All lanes call this.
+    /// Width of subchunk `s`, the sum of those before it, and whether it is packed as zigzag; `s` may differ from lane to
+    /// lane. All lanes call this.
     #[inline(always)]
-    fn at(self, s: u32) -> (u32, u32) {
-        let (both, _) = cuda_std::warp::warp_shuffle_idx(u32::MAX, self.before << 8 | self.width, s, 32);
-        (both & 0xFF, both >> 8)
+    fn at(self, s: u32) -> (u32, u32, bool) {
+        let (entry, _) = cuda_std::warp::warp_shuffle_idx(u32::MAX, self.entry, s, 32);
+        (entry & 0x7F, entry >> 8, entry & ZIGZAG != 0)
+    }
+
+    /// Bit `s`: subchunk `s` is packed as zigzag. All lanes call this.
+    #[inline(always)]
+    fn flags(self) -> u32 {
+        cuda_std::warp::warp_vote_ballot(u32::MAX, self.entry & ZIGZAG != 0)
     }
 }

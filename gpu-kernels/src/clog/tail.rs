@@ -8,7 +8,7 @@
 //! | 4 | all threads | copies to the end of the container | |
 
 use super::decode::{Coded, report_chunk};
-use super::zigzag;
+use super::{ZIGZAG, zigzag};
 use crate::{
     collectives::{ALL_LANES, copy_out::copy_out, look_back, warp_inclusive_sum},
     lc::{div_ceil, finish, read_entry, read_header, stream_bytes, write_stream_header},
@@ -81,9 +81,6 @@ unsafe fn store_word<const W: u32>(plain: *mut u8, i: u32, lower: u32, upper: u3
         }
     }
 }
-
-/// Beside a width in shared memory: the subchunk is packed as zigzag.
-const ZIGZAG: u32 = 0x80;
 
 /// A word's halves as one number.
 #[inline(always)]
@@ -298,10 +295,12 @@ unsafe fn decode_tail<const W: u32, const H: bool>(
     // SAFETY: the chunk lies within the stream.
     let coded = unsafe { Coded::at(stream, start) };
     // SAFETY: as above.
-    let (mut width, flags, mut status) = match unsafe { coded.read_width::<W, H>(bytes, layout.len) } {
-        Ok((width, flags)) => (width, flags, ChunkStatus::Ok),
-        Err(status) => (0, 0, status),
+    let (entry, mut status) = match unsafe { coded.read_width::<W, H>(bytes, layout.len) } {
+        Ok(entry) => (entry, ChunkStatus::Ok),
+        Err(status) => (0, status),
     };
+    let mut width = entry & !ZIGZAG;
+    let flags = if H { warp::warp_vote_ballot(ALL_LANES, entry & ZIGZAG != 0) } else { 0 };
     let lead = if H { 4 } else { 0 };
     let own = layout.subchunk(lane);
     let mut up_to = warp_inclusive_sum(width * (own.end - own.start));
