@@ -113,16 +113,8 @@ pub struct Entry {
 }
 
 /// Every stage there is. Vectors, benches and the command iterate it.
-pub static ALL: &[&Entry] = &[
-    &stored::ENTRY,
-    &causal::ENTRY,
-    &clog::ENTRY,
-    &hclog::ENTRY,
-    &rre::ENTRY,
-    &rze::ENTRY,
-    &rare::ENTRY,
-    &raze::ENTRY,
-];
+pub static ALL: &[&Entry] =
+    &[&stored::ENTRY, &causal::ENTRY, &clog::ENTRY, &hclog::ENTRY, &rre::ENTRY, &rze::ENTRY, &rare::ENTRY, &raze::ENTRY];
 
 /// The stage called `name`, if there is one.
 pub fn by_name(name: &str) -> Option<&'static Entry> {
