@@ -57,11 +57,11 @@ impl Component for Hclog {
         cpu::measure(layout(settings, plain.len()), plain, limit)
     }
 
-    fn encode(settings: Settings, plain: &[u8], limit: usize, coded: &mut Scratch) -> Option<usize> {
-        cpu::encode(layout(settings, plain.len()), plain, limit, coded.bytes_mut())
+    fn encode(settings: Settings, plain: &[u8], limit: usize, scratch: &mut Scratch) -> Option<usize> {
+        cpu::encode(layout(settings, plain.len()), plain, limit, scratch)
     }
 
-    fn decode(settings: Settings, coded: &[u8], plain: &mut [u8]) -> Result<()> {
+    fn decode(settings: Settings, coded: &[u8], plain: &mut [u8], _: &mut Scratch) -> Result<()> {
         cpu::decode(layout(settings, plain.len()), coded, plain)
     }
 

@@ -40,7 +40,7 @@ pub fn encode<C: Component>(settings: Settings, plain: &[u8], coded: &mut [u8]) 
 pub fn decode<C: Component>(settings: Settings, coded: &[u8], plain: &mut [u8]) -> Result<()> {
     assert_chunk(settings, plain.len());
     check_smaller(settings, coded)?;
-    C::decode(settings, coded, plain)
+    C::decode(settings, coded, plain, &mut Scratch::new())
 }
 
 /// Finds what [`decode`] would find wrong with the encoding of a chunk of `plain_bytes` bytes. An encoding that passes

@@ -19,15 +19,16 @@ pub trait Component: Copy + Debug + Send + Sync + 'static {
     /// Bytes of the encoding of `plain` (one chunk of at least one byte), or `None` if that is not below `limit`.
     fn measure(settings: Settings, plain: &[u8], limit: usize) -> Option<usize>;
 
-    /// Encodes `plain` (one chunk of at least one byte) to the front of `coded`: the bytes used, or `None` if the encoding
+    /// Encodes `plain` (one chunk of at least one byte) to the front of `scratch`: the bytes used, or `None` if the encoding
     /// would not be shorter than `limit`, which is at most a full chunk. What lies behind them is unspecified.
-    fn encode(settings: Settings, plain: &[u8], limit: usize, coded: &mut Scratch) -> Option<usize>;
+    fn encode(settings: Settings, plain: &[u8], limit: usize, scratch: &mut Scratch) -> Option<usize>;
 
-    /// Decodes `coded`, which is shorter than a full chunk, into `plain` (one chunk of at least one byte).
+    /// Decodes `coded`, which is shorter than a full chunk, into `plain` (one chunk of at least one byte). What `scratch` holds
+    /// does not matter.
     ///
     /// # Errors
     /// The first fault in the order of [`ChunkStatus`]; what `plain` holds then is unspecified.
-    fn decode(settings: Settings, coded: &[u8], plain: &mut [u8]) -> Result<()>;
+    fn decode(settings: Settings, coded: &[u8], plain: &mut [u8], scratch: &mut Scratch) -> Result<()>;
 
     /// Finds what [`Self::decode`] would find wrong with an encoding of `plain_bytes` bytes, without decoding more than it must.
     ///
@@ -110,30 +111,41 @@ impl<C: Component> Chunked for Family<C> {
     }
 }
 
-/// Where an encoder puts a chunk before its place is known. Vector code stores whole registers, so there is room behind the
-/// longest encoding.
+/// Where a coder puts a chunk before its place is known, and what else it keeps while it works on it. Made once for many chunks,
+/// so that nothing is allocated or cleared for each.
 #[derive(Debug)]
-pub struct Scratch([u8; Self::CODED_BYTES + Self::SLACK_BYTES]);
+pub struct Scratch {
+    coded: [u8; Self::BYTES],
+    words: [u8; Self::BYTES],
+}
 
 impl Scratch {
     /// No encoding is longer: the largest chunk.
     pub const CODED_BYTES: usize = ChunkSize::C16384.bytes() as usize;
-    /// What may be written behind the encoding.
+    /// What may be written behind the encoding: vector code stores whole registers.
     pub const SLACK_BYTES: usize = 64;
+
+    /// A chunk, and a register at either end.
+    const BYTES: usize = Self::CODED_BYTES + 2 * Self::SLACK_BYTES;
 
     /// An empty one.
     pub const fn new() -> Self {
-        Self([0; _])
+        Self { coded: [0; _], words: [0; _] }
     }
 
-    /// All of it, the slack too.
+    /// Where the encoding goes: to the front.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.0
+        &mut self.coded
+    }
+
+    /// The same, and as much again for a chunk's words.
+    pub fn both_mut(&mut self) -> (&mut [u8], &mut [u8]) {
+        (&mut self.coded, &mut self.words)
     }
 
     /// The encoding of `coded_bytes` bytes at the front.
     pub fn coded(&self, coded_bytes: usize) -> &[u8] {
-        &self.0[..coded_bytes]
+        &self.coded[..coded_bytes]
     }
 }
 

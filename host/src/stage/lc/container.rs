@@ -231,12 +231,12 @@ impl<'a> Stream<'a> {
 }
 
 impl Stored<'_> {
-    fn decode<C: Component>(self, settings: Settings, plain: &mut [u8]) -> Result<()> {
+    fn decode<C: Component>(self, settings: Settings, plain: &mut [u8], scratch: &mut Scratch) -> Result<()> {
         if self.raw {
             plain.copy_from_slice(self.bytes); // `Stream::read` compared the lengths
             Ok(())
         } else {
-            C::decode(settings, self.bytes, plain).map_err(|fault| fault.in_chunk(self.index))
+            C::decode(settings, self.bytes, plain, scratch).map_err(|fault| fault.in_chunk(self.index))
         }
     }
 
@@ -264,7 +264,9 @@ pub(crate) fn check_container(chunk: ChunkSize, coded: &[u8], plain_bytes: usize
 /// first fault of the lowest bad chunk. What `plain` holds then is unspecified.
 pub fn decode<C: Component>(settings: Settings, coded: &[u8], plain: &mut [u8]) -> Result<()> {
     let stream = Stream::read(settings.chunk, coded, Some(plain.len()))?;
-    let fault = for_each_chunk(settings, stream, plain, |stored, plain| stored.decode::<C>(settings, plain).err());
+    let decode =
+        |stored: Stored<'_>, plain: &mut [u8], scratch: &mut Scratch| stored.decode::<C>(settings, plain, scratch).err();
+    let fault = for_each_chunk(settings, stream, plain, decode);
     fault.map_or(Ok(()), Err)
 }
 
@@ -278,8 +280,9 @@ pub fn decode_each<C: Component>(settings: Settings, coded: &[u8], plain: &mut [
     let mut statuses = vec![ChunkStatus::Ok; stream.container.chunks() as usize];
     let chunks = plain.chunks_mut(settings.chunk.bytes() as usize);
     let work: Vec<_> = stream.chunks().zip(chunks).zip(&mut statuses).collect();
-    work.into_par_iter().with_min_len(SHARE_CHUNKS).for_each(|((stored, plain), status)| {
-        if let Err(fault) = stored.decode::<C>(settings, plain) {
+    let work = work.into_par_iter().with_min_len(SHARE_CHUNKS);
+    work.for_each_init(Scratch::new, |scratch, ((stored, plain), status)| {
+        if let Err(fault) = stored.decode::<C>(settings, plain, scratch) {
             plain.fill(0);
             *status = fault.chunk_status().unwrap_or(ChunkStatus::NotDecoded);
         }
@@ -304,12 +307,14 @@ fn for_each_chunk<T: Send>(
     settings: Settings,
     stream: Stream<'_>,
     plain: &mut [u8],
-    work: impl Fn(Stored<'_>, &mut [u8]) -> Option<T> + Sync,
+    work: impl Fn(Stored<'_>, &mut [u8], &mut Scratch) -> Option<T> + Sync,
 ) -> Option<T> {
     let chunk_bytes = settings.chunk.bytes() as usize;
     let chunks = stream.container.chunks() as usize;
     if rayon::current_num_threads() == 1 || chunks <= SHARE_CHUNKS {
-        return stream.chunks().zip(plain.chunks_mut(chunk_bytes)).find_map(|(stored, plain)| work(stored, plain));
+        let mut scratch = Scratch::new();
+        let mut all = stream.chunks().zip(plain.chunks_mut(chunk_bytes));
+        return all.find_map(|(stored, plain)| work(stored, plain, &mut scratch));
     }
     // A share is a run of chunks: what is left of the stream from its first chunk on.
     let mut shares = Vec::with_capacity(chunks.div_ceil(SHARE_CHUNKS));
@@ -320,8 +325,9 @@ fn for_each_chunk<T: Send>(
         shares.push((share * SHARE_CHUNKS, own));
     }
     shares.into_par_iter().zip(plain.par_chunks_mut(SHARE_CHUNKS * chunk_bytes)).find_map_first(|((first, stream), plain)| {
-        let own = stream.chunks().zip(plain.chunks_mut(chunk_bytes));
-        own.into_iter().find_map(|(stored, plain)| work(Stored { index: stored.index + first as u32, ..stored }, plain))
+        let mut scratch = Scratch::new();
+        let mut own = stream.chunks().zip(plain.chunks_mut(chunk_bytes));
+        own.find_map(|(stored, plain)| work(Stored { index: stored.index + first as u32, ..stored }, plain, &mut scratch))
     })
 }
 
@@ -344,7 +350,7 @@ mod tests {
         fn encode(_: Settings, _: &[u8], _: usize, _: &mut Scratch) -> Option<usize> {
             None
         }
-        fn decode(_: Settings, _: &[u8], _: &mut [u8]) -> Result<()> {
+        fn decode(_: Settings, _: &[u8], _: &mut [u8], _: &mut Scratch) -> Result<()> {
             unreachable!("all chunks are raw")
         }
         fn check(_: Settings, _: &[u8], _: usize) -> Result<()> {

@@ -48,8 +48,7 @@ impl Bitmap {
 
     /// How many flags are set.
     pub fn flagged(&self) -> usize {
-        let qwords = self.flags().as_chunks().0;
-        qwords.iter().map(|qword| u64::from_ne_bytes(*qword).count_ones() as usize).sum()
+        cpu::ones(self.flags())
     }
 
     /// The first set flag from word `words` on.
@@ -68,7 +67,7 @@ impl Bitmap {
             cpu::changes(below, &mut above[..self.levels.bytes[level] as usize]);
         }
         let above = 1..self.levels.count;
-        above.map(|level| ones(self.level(level))).sum::<usize>() + self.levels.last_bytes() as usize
+        above.map(|level| cpu::ones(self.level(level))).sum::<usize>() + self.levels.last_bytes() as usize
     }
 
     /// Writes the encoding of raised flags to the front of `coded`, which has room for the slack behind it: its bytes.
@@ -95,7 +94,7 @@ impl Bitmap {
         let mut at = step(last, last_bytes, coded.len())?;
         self.bytes[STARTS[last]..][..last_bytes].copy_from_slice(&coded[at..]);
         for level in (0..last).rev() {
-            let stored_bytes = ones(self.level(level + 1));
+            let stored_bytes = cpu::ones(self.level(level + 1));
             let end = at;
             at = step(level, stored_bytes, at)?;
             let (below, above) = self.bytes.split_at_mut(STARTS[level + 1]);
@@ -104,11 +103,4 @@ impl Bitmap {
         }
         Ok(at)
     }
-}
-
-fn ones(bytes: &[u8]) -> usize {
-    let (qwords, rest) = bytes.as_chunks();
-    let ones: u32 = qwords.iter().map(|qword| u64::from_ne_bytes(*qword).count_ones()).sum();
-    let rest: u32 = rest.iter().map(|byte| byte.count_ones()).sum();
-    (ones + rest) as usize
 }

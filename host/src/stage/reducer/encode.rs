@@ -24,9 +24,8 @@ pub fn measure<const REPEAT: bool>(layout: Layout, plain: &[u8], limit: usize) -
     (size < limit).then_some(size)
 }
 
-/// Codes `plain` to the front of `coded`, which has room for `limit` bytes and the slack: the bytes used, or `None` if
-/// they were not below `limit`.
-pub fn encode<const REPEAT: bool>(layout: Layout, plain: &[u8], limit: usize, coded: &mut [u8]) -> Option<usize> {
+/// Codes `plain` to the front of `scratch`: the bytes used, or `None` if they were not below `limit`.
+pub fn encode<const REPEAT: bool>(layout: Layout, plain: &[u8], limit: usize, scratch: &mut Scratch) -> Option<usize> {
     let mut bitmap = layout.bitmap();
     let Plan { form, flagged, size } = plan::<REPEAT>(layout, plain, &mut bitmap);
     if size >= limit {
@@ -35,14 +34,14 @@ pub fn encode<const REPEAT: bool>(layout: Layout, plain: &[u8], limit: usize, co
     let (words, leftover) = plain.split_at(plain.len() - layout.leftover());
     match form {
         Form::Zeros => {}
-        Form::Whole => coded[..words.len()].copy_from_slice(words),
+        Form::Whole => scratch.bytes_mut()[..words.len()].copy_from_slice(words),
         Form::Reduced { keep } => {
-            cpu::pick(layout.settings.word, words, bitmap.flags(), flagged, keep, coded);
+            cpu::pick(layout.settings.word, words, bitmap.flags(), flagged, keep, scratch);
             let payload_bytes = layout.word_payload_bits(flagged, keep).div_ceil(8);
-            bitmap.write(&mut coded[payload_bytes..]);
+            bitmap.write(&mut scratch.bytes_mut()[payload_bytes..]);
         }
     }
-    let (front, tag) = coded[..size].split_at_mut(size - layout.tag_bytes());
+    let (front, tag) = scratch.bytes_mut()[..size].split_at_mut(size - layout.tag_bytes());
     let at = front.len() - leftover.len();
     front[at..].copy_from_slice(leftover);
     form.write(layout, tag);
@@ -52,40 +51,29 @@ pub fn encode<const REPEAT: bool>(layout: Layout, plain: &[u8], limit: usize, co
 /// Flags the words of `plain` in the empty `bitmap`, and measures.
 fn plan<const REPEAT: bool>(layout: Layout, plain: &[u8], bitmap: &mut Bitmap) -> Plan {
     let words = &plain[..plain.len() - layout.leftover()];
-    let form = if layout.upper {
-        flag_upper::<REPEAT>(layout, words, bitmap)
-    } else {
-        cpu::flag_whole::<REPEAT>(layout.settings.word, words, bitmap.flags_mut());
-        if bitmap.flagged() == 0 { Form::Zeros } else { Form::Reduced { keep: 0 } }
-    };
     let around = layout.leftover() + layout.tag_bytes();
+    let form = if layout.upper { choose::<REPEAT>(layout, words) } else { Form::Reduced { keep: 0 } };
     match form {
         Form::Zeros => Plan { form, flagged: 0, size: around },
         Form::Whole => Plan { form, flagged: 0, size: words.len() + around },
         Form::Reduced { keep } => {
-            let flagged = bitmap.flagged();
+            let flagged = cpu::flag::<REPEAT>(layout.settings.word, words, keep, bitmap.flags_mut());
+            if flagged == 0 && !layout.upper {
+                return Plan { form: Form::Zeros, flagged, size: around };
+            }
             let payload_bytes = layout.word_payload_bits(flagged, keep).div_ceil(8);
             Plan { form, flagged, size: payload_bytes + bitmap.raise() + around }
         }
     }
 }
 
-/// Decides how many bits to keep of a word that is not whole, and flags those that need more.
-fn flag_upper<const REPEAT: bool>(layout: Layout, words: &[u8], bitmap: &mut Bitmap) -> Form {
-    let mut lengths = [0; Scratch::CODED_BYTES];
-    let lengths = &mut lengths[..layout.words()];
-    cpu::lengths::<REPEAT>(layout.settings.word, words, lengths);
-    let counts = cpu::count(lengths, layout.word_bits());
-    if counts[0] as usize == lengths.len() {
+/// How to drop upper bits: how many to keep of a word that is not whole.
+fn choose<const REPEAT: bool>(layout: Layout, words: &[u8]) -> Form {
+    let counts = cpu::count::<REPEAT>(layout.settings.word, words);
+    if counts[0] as usize == layout.words() {
         return Form::Zeros;
     }
-    match best_keep(&counts, layout.word_bits()) {
-        None => Form::Whole,
-        Some(keep) => {
-            cpu::flag_longer(lengths, keep as u8, bitmap.flags_mut());
-            Form::Reduced { keep }
-        }
-    }
+    best_keep(&counts, layout.word_bits()).map_or(Form::Whole, |keep| Form::Reduced { keep })
 }
 
 /// The number of kept bits that drops most, the smallest such; `None` where nothing can be dropped. `counts[k]` words have at

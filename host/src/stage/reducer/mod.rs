@@ -55,12 +55,12 @@ impl<const REPEAT: bool, const UPPER: bool> Component for Reducer<REPEAT, UPPER>
         encode::measure::<REPEAT>(Layout { settings, upper: UPPER, len: plain.len() }, plain, limit)
     }
 
-    fn encode(settings: Settings, plain: &[u8], limit: usize, coded: &mut Scratch) -> Option<usize> {
-        encode::encode::<REPEAT>(Layout { settings, upper: UPPER, len: plain.len() }, plain, limit, coded.bytes_mut())
+    fn encode(settings: Settings, plain: &[u8], limit: usize, scratch: &mut Scratch) -> Option<usize> {
+        encode::encode::<REPEAT>(Layout { settings, upper: UPPER, len: plain.len() }, plain, limit, scratch)
     }
 
-    fn decode(settings: Settings, coded: &[u8], plain: &mut [u8]) -> Result<()> {
-        decode::decode::<REPEAT>(Layout { settings, upper: UPPER, len: plain.len() }, coded, plain)
+    fn decode(settings: Settings, coded: &[u8], plain: &mut [u8], scratch: &mut Scratch) -> Result<()> {
+        decode::decode::<REPEAT>(Layout { settings, upper: UPPER, len: plain.len() }, coded, plain, scratch)
     }
 
     fn check(settings: Settings, coded: &[u8], plain_bytes: usize) -> Result<()> {

@@ -2,8 +2,8 @@
 
 #![forbid(unsafe_code)]
 
-use super::Counts;
-use crate::stage::lc::{Word, words};
+use super::{Counts, Payload};
+use crate::stage::lc::{Scratch, Word, words};
 
 /// What is left of each word: its difference to the one before, or all of it.
 #[inline(always)]
@@ -16,52 +16,35 @@ fn news<T: Word, const REPEAT: bool>(plain: &[u8]) -> impl ExactSizeIterator<Ite
     })
 }
 
-/// Flags the words that have anything new.
-pub fn flag_whole<T: Word, const REPEAT: bool>(plain: &[u8], flags: &mut [u8]) {
-    let mut news = news::<T, REPEAT>(plain);
-    for flags in flags {
-        *flags = (0..8).fold(0, |all, i| all | u8::from(news.next().is_some_and(|new| new != T::default())) << i);
-        if news.len() == 0 {
-            break;
-        }
+/// How many words have at most `k` bits new, for every `k` up to all.
+pub fn count<T: Word, const REPEAT: bool>(plain: &[u8]) -> Counts {
+    // In turns, so that equal neighbours need not wait for each other.
+    let mut each = [[0; 65]; 2];
+    for (i, new) in news::<T, REPEAT>(plain).enumerate() {
+        each[i % 2][new.length() as usize] += 1;
     }
-}
-
-/// The bits that each word has new.
-pub fn lengths<T: Word, const REPEAT: bool>(plain: &[u8], lengths: &mut [u8]) {
-    for (length, new) in lengths.iter_mut().zip(news::<T, REPEAT>(plain)) {
-        *length = new.length() as u8;
-    }
-}
-
-/// How many of the lengths are at most `k`, for `k` up to `bits`.
-pub fn count(lengths: &[u8], bits: usize) -> Counts {
-    // Four at a time, so that equal neighbours need not wait for each other.
-    let mut each = [[0; 65]; 4];
-    let (fours, rest) = lengths.as_chunks();
-    for &[a, b, c, d] in fours {
-        each[0][usize::from(a)] += 1;
-        each[1][usize::from(b)] += 1;
-        each[2][usize::from(c)] += 1;
-        each[3][usize::from(d)] += 1;
-    }
-    for &length in rest {
-        each[0][usize::from(length)] += 1;
-    }
-    let mut counts = [0; 65];
-    let mut up_to = 0;
-    for (k, count) in counts[..=bits].iter_mut().enumerate() {
-        up_to += each.iter().map(|each| each[k]).sum::<u32>();
+    let (mut counts, mut up_to) = ([0; 65], 0);
+    for (k, count) in counts.iter_mut().enumerate() {
+        up_to += each[0][k] + each[1][k];
         *count = up_to;
     }
     counts
 }
 
-/// Flags the words whose length is above `keep`.
-pub fn flag_longer(lengths: &[u8], keep: u8, flags: &mut [u8]) {
-    for (flags, lengths) in flags.iter_mut().zip(lengths.chunks(8)) {
-        *flags = (0..).zip(lengths).fold(0, |all, (i, &length)| all | u8::from(length > keep) << i);
+/// Flags the words that have more than `keep` bits new: how many.
+pub fn flag<T: Word, const REPEAT: bool>(plain: &[u8], keep: usize, flags: &mut [u8]) -> usize {
+    let (mut flagged, most) = (0, low_mask::<T>(keep));
+    for (i, new) in news::<T, REPEAT>(plain).enumerate() {
+        let flag = u8::from(new > most);
+        flags[i / 8] |= flag << (i % 8);
+        flagged += usize::from(flag);
     }
+    flagged
+}
+
+/// How many bits are set.
+pub fn ones(bytes: &[u8]) -> usize {
+    bytes.iter().map(|byte| byte.count_ones() as usize).sum()
 }
 
 /// A bit for each byte of `below`, behind its first [`PAD_BYTES`](super::super::bitmap::PAD_BYTES), which differs from the byte
@@ -121,9 +104,9 @@ fn low_mask<T: Word>(keep: usize) -> T {
     T::from_u64(u64::MAX.checked_shr(64 - keep as u32).unwrap_or(0))
 }
 
-/// Moves the flagged words to the front of `coded`, and behind them `keep` bits of each of the others.
-pub fn pick<T: Word>(plain: &[u8], flags: &[u8], flagged: usize, keep: usize, coded: &mut [u8]) {
-    let (whole, low) = coded.split_at_mut(flagged * T::BYTES);
+/// Moves the flagged words to the front of `scratch`, and behind them `keep` bits of each of the others.
+pub fn pick<T: Word>(plain: &[u8], flags: &[u8], flagged: usize, keep: usize, scratch: &mut Scratch) {
+    let (whole, low) = scratch.bytes_mut().split_at_mut(flagged * T::BYTES);
     let mut places = whole.chunks_exact_mut(T::BYTES);
     let (mut open, mut fill, mut at) = (0u128, 0, 0);
     for (i, word) in words::<T>(plain).enumerate() {
@@ -146,10 +129,11 @@ pub fn pick<T: Word>(plain: &[u8], flags: &[u8], flagged: usize, keep: usize, co
     low[at..at + rest].copy_from_slice(&open.to_le_bytes()[..rest]);
 }
 
-/// Takes back what [`pick`] did: each flagged word of `plain` from `whole`, the others with their low `keep` bits from `low` and
-/// the upper bits of the last flagged one before, or 0.
-pub fn place<T: Word, const REPEAT: bool>(flags: &[u8], whole: &[u8], low: &[u8], keep: usize, plain: &mut [u8]) {
-    let (mut whole, mut low, low_mask) = (words::<T>(whole), low, low_mask::<T>(keep));
+/// Takes back what [`pick`] did: each flagged word of `plain` from the whole ones, the others with their low bits and the
+/// upper bits of the last flagged one before, or 0.
+pub fn place<T: Word, const REPEAT: bool>(flags: &[u8], payload: Payload<'_>, _: &mut Scratch, plain: &mut [u8]) {
+    let Payload { whole, mut low, keep } = payload;
+    let (mut whole, low_mask) = (words::<T>(whole), low_mask::<T>(keep));
     let (mut open, mut fill) = (0u128, 0);
     let mut upper = T::default();
     for (i, place) in plain.chunks_exact_mut(T::BYTES).enumerate() {

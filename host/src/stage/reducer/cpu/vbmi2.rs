@@ -1,9 +1,9 @@
-//! Chunks of whole groups of 64 words with AVX-512: words are picked and put back by the instructions that compress and expand
+//! Chunks of whole blocks with AVX-512: words are picked and put back by the instructions that compress and expand
 //! a register by a mask, and the flags are such masks.
 //!
 //! | direction | trick |
 //! |---|---|
-//! | encode | lengths fit into bytes: 64 of them are compared with a number of bits at once, whatever the word size |
+//! | encode | lengths are counted as bits by position, sixteen registers at a time |
 //! | decode | a word's place among the flagged ones of its register is the number of flags up to it: counted for all words at once, it is the index that a permutation takes |
 //!
 //! Low bits go through a buffer of words without gaps, which CLOG's code packs and unpacks as it does a subchunk.
@@ -11,7 +11,7 @@
 #![forbid(unsafe_code)]
 
 use super::super::bitmap::PAD_BYTES;
-use super::Counts;
+use super::{Counts, Payload};
 use crate::stage::clog::cpu::vbmi as clog;
 use crate::stage::lc::{Scratch, Word};
 use std::arch::x86_64::*;
@@ -19,8 +19,8 @@ use std::arch::x86_64::*;
 /// Bytes of a register.
 pub const GROUP_BYTES: usize = 64;
 
-/// Chunks are whole multiples of so many bytes: the lengths of 64 words fill a register, whatever the word size.
-pub const BLOCK_BYTES: usize = 8 * GROUP_BYTES;
+/// Chunks are whole multiples of so many bytes.
+pub const BLOCK_BYTES: usize = 16 * GROUP_BYTES;
 
 /// Bytes of a register as a table holds them.
 #[derive(Clone, Copy)]
@@ -62,107 +62,112 @@ fn news<T: Word, const REPEAT: bool>(plain: &[u8], at: usize) -> __m512i {
     _mm512_xor_si512(words, before)
 }
 
-/// Flags the words that have anything new.
+/// The bits of every word up to its highest one.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512cd")]
+fn fill_down<T: Word>(words: __m512i) -> __m512i {
+    let or3 = |a, b, c| _mm512_ternarylogic_epi64::<0xFE>(a, b, c);
+    match T::BYTES {
+        1 => {
+            // The instructions shift 16 bits: what comes in from the byte above is masked.
+            let shifted = |words, by: __m128i, mask| _mm512_and_si512(_mm512_srl_epi16(words, by), _mm512_set1_epi8(mask));
+            let one = _mm512_or_si512(words, shifted(words, _mm_cvtsi64_si128(1), 0x7F));
+            let two = _mm512_or_si512(one, shifted(one, _mm_cvtsi64_si128(2), 0x3F));
+            _mm512_or_si512(two, shifted(two, _mm_cvtsi64_si128(4), 0x0F))
+        }
+        2 => {
+            let three = or3(words, _mm512_srli_epi16::<1>(words), _mm512_srli_epi16::<2>(words));
+            let nine = or3(three, _mm512_srli_epi16::<3>(three), _mm512_srli_epi16::<6>(three));
+            _mm512_or_si512(nine, _mm512_srli_epi16::<9>(nine))
+        }
+        4 => _mm512_srlv_epi32(_mm512_set1_epi32(-1), _mm512_lzcnt_epi32(words)),
+        _ => _mm512_srlv_epi64(_mm512_set1_epi64(-1), _mm512_lzcnt_epi64(words)),
+    }
+}
+
+/// For every bit position: how many words have that bit set, `weight` times, is added to `counts`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,popcnt")]
+fn add_bits<T: Word>(words: __m512i, weight: u32, counts: &mut Counts) {
+    for (k, count) in counts[..8 * T::BYTES].iter_mut().enumerate() {
+        let ones = match T::BYTES {
+            1 => _mm512_test_epi8_mask(words, _mm512_set1_epi8(1 << (k % 8))).count_ones(),
+            2 => _mm512_test_epi16_mask(words, _mm512_set1_epi16(1 << (k % 16))).count_ones(),
+            4 => _mm512_test_epi32_mask(words, _mm512_set1_epi32(1 << (k % 32))).count_ones(),
+            _ => _mm512_test_epi64_mask(words, _mm512_set1_epi64(1 << k)).count_ones(),
+        };
+        *count += weight * ones;
+    }
+}
+
+/// Adds the bits of three registers, bit by bit: the sum, and the carry.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn add3(a: __m512i, b: __m512i, c: __m512i) -> (__m512i, __m512i) {
+    (_mm512_ternarylogic_epi64::<0x96>(a, b, c), _mm512_ternarylogic_epi64::<0xE8>(a, b, c))
+}
+
+/// How many words have at most `k` bits new, for every `k` up to all.
+///
+/// A word has more than `k` bits exactly if bit `k` is set after its ones were filled down. So bits are counted, by position:
+/// the registers are summed up as bits of binary numbers, and only every sixteenth has to be looked at.
+#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512vbmi,avx512vbmi2,bmi2,lzcnt,popcnt")]
+pub fn count<T: Word, const REPEAT: bool>(plain: &[u8]) -> Counts {
+    let mut longer = [0; 65];
+    let zero = _mm512_setzero_si512();
+    let (mut ones, mut twos, mut fours, mut eights) = (zero, zero, zero, zero);
+    for block in (0..plain.len()).step_by(BLOCK_BYTES) {
+        let filled = |i: usize| fill_down::<T>(news::<T, REPEAT>(plain, block + i * GROUP_BYTES));
+        let mut of_eights = [zero; 2];
+        for (half, carry) in of_eights.iter_mut().enumerate() {
+            let mut of_fours = [zero; 2];
+            for (quarter, carry) in of_fours.iter_mut().enumerate() {
+                let at = 8 * half + 4 * quarter;
+                let (sum, first) = add3(ones, filled(at), filled(at + 1));
+                let (sum, second) = add3(sum, filled(at + 2), filled(at + 3));
+                ones = sum;
+                (twos, *carry) = add3(twos, first, second);
+            }
+            (fours, *carry) = add3(fours, of_fours[0], of_fours[1]);
+        }
+        let (sum, sixteens) = add3(eights, of_eights[0], of_eights[1]);
+        eights = sum;
+        add_bits::<T>(sixteens, 16, &mut longer);
+    }
+    for (bits, weight) in [(ones, 1), (twos, 2), (fours, 4), (eights, 8)] {
+        add_bits::<T>(bits, weight, &mut longer);
+    }
+    let words = (plain.len() / T::BYTES) as u32;
+    longer.map(|longer| words - longer)
+}
+
+/// Flags the words that have more than `keep` bits new: how many.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi2,lzcnt,popcnt")]
-pub fn flag_whole<T: Word, const REPEAT: bool>(plain: &[u8], flags: &mut [u8]) {
-    for (block, flags) in flags.as_chunks_mut::<8>().0.iter_mut().enumerate().take(plain.len() / T::BYTES / 64) {
+pub fn flag<T: Word, const REPEAT: bool>(plain: &[u8], keep: usize, flags: &mut [u8]) -> usize {
+    let (mut flagged, most) = (0, low_mask::<T>(keep));
+    let blocks = plain.len() / (64 * T::BYTES);
+    for (block, flags) in flags.as_chunks_mut::<8>().0[..blocks].iter_mut().enumerate() {
         let mut all = 0;
         for group in 0..T::BYTES {
             let news = news::<T, REPEAT>(plain, (block * T::BYTES + group) * GROUP_BYTES);
             let bits = match T::BYTES {
-                1 => _mm512_test_epi8_mask(news, news),
-                2 => _mm512_test_epi16_mask(news, news).into(),
-                4 => _mm512_test_epi32_mask(news, news).into(),
-                _ => _mm512_test_epi64_mask(news, news).into(),
+                1 => _mm512_cmpgt_epu8_mask(news, most),
+                2 => _mm512_cmpgt_epu16_mask(news, most).into(),
+                4 => _mm512_cmpgt_epu32_mask(news, most).into(),
+                _ => _mm512_cmpgt_epu64_mask(news, most).into(),
             };
             all |= bits << (group * lanes::<T>());
         }
+        flagged += all.count_ones() as usize;
         *flags = all.to_le_bytes();
     }
+    flagged
 }
 
-/// For words of `W` bytes: where the lengths of 64 words are, after those of group `g` were put into byte `g` of every lane.
-const fn lengths_in_order<const W: usize>() -> Bytes {
-    let mut order = [0; GROUP_BYTES];
-    let mut i = 0;
-    while i < GROUP_BYTES {
-        let lanes = GROUP_BYTES / W;
-        order[i] = (i % lanes * W + i / lanes) as u8;
-        i += 1;
-    }
-    Bytes(order)
-}
-
-static ORDER: [Bytes; 4] = [lengths_in_order::<1>(), lengths_in_order::<2>(), lengths_in_order::<4>(), lengths_in_order::<8>()];
-
-/// The length of every word, in the lowest byte of its lane.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512cd")]
-fn word_lengths<T: Word>(words: __m512i) -> __m512i {
-    match T::BYTES {
-        1 => {
-            // The lengths of 0 to 15, and of the same numbers four bits further up.
-            let of_low = _mm_setr_epi8(0, 1, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4);
-            let of_high = _mm_setr_epi8(0, 5, 6, 6, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 8, 8);
-            let nibble = _mm512_set1_epi8(0x0F);
-            let (low, high) = (_mm512_and_si512(words, nibble), _mm512_and_si512(_mm512_srli_epi16::<4>(words), nibble));
-            let low = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(of_low), low);
-            let high = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(of_high), high);
-            _mm512_max_epu8(low, high)
-        }
-        2 => {
-            let low = _mm512_lzcnt_epi32(_mm512_and_si512(words, _mm512_set1_epi32(0xFFFF)));
-            let high = _mm512_lzcnt_epi32(_mm512_srli_epi32::<16>(words));
-            let zeros = _mm512_or_si512(low, _mm512_slli_epi32::<16>(high));
-            _mm512_sub_epi16(_mm512_set1_epi16(32), zeros)
-        }
-        4 => _mm512_sub_epi32(_mm512_set1_epi32(32), _mm512_lzcnt_epi32(words)),
-        _ => _mm512_sub_epi64(_mm512_set1_epi64(64), _mm512_lzcnt_epi64(words)),
-    }
-}
-
-/// The bits that each word has new.
-#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512vbmi,avx512vbmi2,bmi2,lzcnt,popcnt")]
-pub fn lengths<T: Word, const REPEAT: bool>(plain: &[u8], lengths: &mut [u8]) {
-    let order = load(&ORDER[T::BYTES.ilog2() as usize].0, 0);
-    for (block, lengths) in lengths.as_chunks_mut::<GROUP_BYTES>().0.iter_mut().enumerate() {
-        let mut all = _mm512_setzero_si512();
-        for group in 0..T::BYTES {
-            let news = news::<T, REPEAT>(plain, (block * T::BYTES + group) * GROUP_BYTES);
-            let place = _mm_cvtsi64_si128(8 * group as i64);
-            all = _mm512_or_si512(all, _mm512_sll_epi64(word_lengths::<T>(news), place));
-        }
-        *lengths = bytemuck::cast(_mm512_permutexvar_epi8(order, all));
-    }
-}
-
-/// How many of the lengths are at most `k`, for `k` up to `bits`.
-#[target_feature(enable = "avx512f,avx512bw,popcnt")]
-pub fn count(lengths: &[u8], bits: usize) -> Counts {
-    let mut counts = [lengths.len() as u32; 65];
-    for (eight, counts) in counts[..bits].as_chunks_mut::<8>().0.iter_mut().enumerate() {
-        let mut found = [0; 8];
-        for group in lengths.as_chunks::<GROUP_BYTES>().0 {
-            let group = load(group, 0);
-            for (k, found) in found.iter_mut().enumerate() {
-                *found += _mm512_cmple_epu8_mask(group, _mm512_set1_epi8((8 * eight + k) as i8)).count_ones();
-            }
-        }
-        *counts = found;
-        if found[7] as usize == lengths.len() {
-            break;
-        }
-    }
-    counts
-}
-
-/// Flags the words whose length is above `keep`.
-#[target_feature(enable = "avx512f,avx512bw,popcnt")]
-pub fn flag_longer(lengths: &[u8], keep: u8, flags: &mut [u8]) {
-    let keep = _mm512_set1_epi8(keep as i8);
-    for (flags, lengths) in flags.as_chunks_mut::<8>().0.iter_mut().zip(lengths.as_chunks::<GROUP_BYTES>().0) {
-        *flags = _mm512_cmpgt_epu8_mask(load(lengths, 0), keep).to_le_bytes();
-    }
+/// How many bits are set.
+#[target_feature(enable = "popcnt")]
+pub fn ones(bytes: &[u8]) -> usize {
+    bytes.as_chunks().0.iter().map(|qword| u64::from_ne_bytes(*qword).count_ones() as usize).sum()
 }
 
 /// A bit for each byte of `below`, whole groups behind the padding, which differs from the byte before.
@@ -318,9 +323,10 @@ fn flags_of<T: Word>(flags: &[u8], group: usize) -> u64 {
     u64::from_le_bytes(eight)
 }
 
-/// Moves the flagged words to the front of `coded`, and behind them `keep` bits of each of the others.
+/// Moves the flagged words to the front of `scratch`, and behind them `keep` bits of each of the others.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi2,lzcnt,popcnt")]
-pub fn pick<T: Word>(plain: &[u8], flags: &[u8], flagged: usize, keep: usize, coded: &mut [u8]) {
+pub fn pick<T: Word>(plain: &[u8], flags: &[u8], flagged: usize, keep: usize, scratch: &mut Scratch) {
+    let (coded, low) = scratch.both_mut();
     if keep == 0 {
         let mut at = 0;
         for group in 0..plain.len() / GROUP_BYTES {
@@ -330,17 +336,16 @@ pub fn pick<T: Word>(plain: &[u8], flags: &[u8], flagged: usize, keep: usize, co
         }
         return;
     }
-    let mut low = [0; Scratch::CODED_BYTES + GROUP_BYTES];
     let (mut at, mut low_at, mask) = (0, 0, low_mask::<T>(keep));
     for group in 0..plain.len() / GROUP_BYTES {
         let (words, flags) = (load(plain, group * GROUP_BYTES), flags_of::<T>(flags, group));
         store(coded, at, compress::<T>(flags, words));
-        store(&mut low, low_at, compress::<T>(!flags, _mm512_and_si512(words, mask)));
+        store(low, low_at, compress::<T>(!flags, _mm512_and_si512(words, mask)));
         let flagged = flags.count_ones() as usize;
         at += flagged * T::BYTES;
         low_at += (lanes::<T>() - flagged) * T::BYTES;
     }
-    store(&mut low, low_at, _mm512_setzero_si512());
+    store(low, low_at, _mm512_setzero_si512());
     let (low, coded) = (&low[..low_at.next_multiple_of(GROUP_BYTES)], &mut coded[flagged * T::BYTES..]);
     match T::BYTES {
         1 => clog::pack_groups::<1>(keep as u8, low, coded),
@@ -380,12 +385,13 @@ fn unpack<T: Word>(keep: usize, low: &[u8], words: &mut [u8]) {
 
 /// Takes back what [`pick`] did.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx512bitalg,avx512vpopcntdq,avx512vl,bmi2,lzcnt,popcnt")]
-pub fn place<T: Word, const REPEAT: bool>(flags: &[u8], whole: &[u8], low: &[u8], keep: usize, plain: &mut [u8]) {
-    let mut padded = [0; PAD_BYTES + Scratch::CODED_BYTES + GROUP_BYTES];
+pub fn place<T: Word, const REPEAT: bool>(flags: &[u8], payload: Payload<'_>, scratch: &mut Scratch, plain: &mut [u8]) {
+    let Payload { whole, low, keep } = payload;
+    let (padded, low_words) = scratch.both_mut();
+    padded[..PAD_BYTES].fill(0);
     padded[PAD_BYTES..PAD_BYTES + whole.len()].copy_from_slice(whole);
-    let mut low_words = [0; Scratch::CODED_BYTES + GROUP_BYTES];
     if !low.is_empty() {
-        unpack::<T>(keep, low, &mut low_words);
+        unpack::<T>(keep, low, low_words);
     }
     let (mut at, mut low_at, mask) = (PAD_BYTES, 0, low_mask::<T>(keep));
     for (group, place) in plain.as_chunks_mut::<GROUP_BYTES>().0.iter_mut().enumerate() {
@@ -393,14 +399,14 @@ pub fn place<T: Word, const REPEAT: bool>(flags: &[u8], whole: &[u8], low: &[u8]
         let mut others = _mm512_setzero_si512();
         if REPEAT {
             // Index 0 is the last flagged word of all the groups before.
-            let last = permute::<T>(rank::<T>(flags), load(&padded, at - T::BYTES));
+            let last = permute::<T>(rank::<T>(flags), load(padded, at - T::BYTES));
             others = _mm512_andnot_si512(mask, last);
         }
         if keep != 0 {
-            let low = expand::<T>(_mm512_setzero_si512(), !flags, load(&low_words, low_at));
+            let low = expand::<T>(_mm512_setzero_si512(), !flags, load(low_words, low_at));
             others = _mm512_or_si512(others, low);
         }
-        *place = bytemuck::cast(expand::<T>(others, flags, load(&padded, at)));
+        *place = bytemuck::cast(expand::<T>(others, flags, load(padded, at)));
         let flagged = flags.count_ones() as usize;
         at += flagged * T::BYTES;
         low_at += (lanes::<T>() - flagged) * T::BYTES;

@@ -1,85 +1,41 @@
-//! HCLOG on a CPU: the choice per subchunk, and CLOG for the rest.
+//! Whole chunks: the choice per subchunk, and CLOG for the rest.
 
 #![forbid(unsafe_code)]
 
+use super::dispatch;
+use super::words::Choice;
 use crate::stage::clog::cpu as clog;
-use crate::stage::clog::format::Widths;
-use crate::stage::lc::{Scratch, Word, by_word, change_words, words};
+use crate::stage::lc::Scratch;
 use crate::{Error, Result};
-use shared_types::clog::{Layout, SUBCHUNKS};
-use std::ops::Range;
+use shared_types::clog::Layout;
 
 /// Bytes in front of CLOG's encoding: which subchunks are mapped.
 const FLAG_BYTES: usize = 4;
-
-/// What becomes of the subchunks.
-struct Choice {
-    /// A bit for each that is mapped.
-    mapped: u32,
-    /// What its words take then.
-    widths: Widths,
-}
-
-/// The bytes of subchunk `s`.
-fn bytes_of(layout: Layout, s: u32) -> Range<usize> {
-    let (words, word) = (layout.subchunk(s), layout.word.bytes());
-    (words.start * word) as usize..(words.end * word) as usize
-}
-
-fn choose<T: Word>(layout: Layout, plain: &[u8]) -> Choice {
-    let mut choice = Choice { mapped: 0, widths: Widths([0; SUBCHUNKS as usize]) };
-    for (s, width) in (0..).zip(&mut choice.widths.0) {
-        let (mut as_is, mut mapped) = (T::default(), T::default());
-        for word in words::<T>(&plain[bytes_of(layout, s)]) {
-            as_is = as_is.max(word);
-            mapped = mapped.max(word.to_sign_magnitude());
-        }
-        choice.mapped |= u32::from(mapped < as_is) << s;
-        *width = mapped.min(as_is).length() as u8;
-    }
-    choice
-}
-
-/// Changes the words of all `mapped` subchunks.
-fn change<T: Word>(layout: Layout, mapped: u32, plain: &mut [u8], change: impl Fn(T) -> T) {
-    for s in (0..SUBCHUNKS).filter(|s| mapped >> s & 1 != 0) {
-        change_words(&mut plain[bytes_of(layout, s)], &change);
-    }
-}
-
-fn map<T: Word>(layout: Layout, mapped: u32, plain: &mut [u8]) {
-    change(layout, mapped, plain, T::to_sign_magnitude);
-}
-
-fn map_back<T: Word>(layout: Layout, mapped: u32, plain: &mut [u8]) {
-    change(layout, mapped, plain, T::to_twos_complement);
-}
 
 /// Bytes of the encoding of `plain`, or `None` if that is not below `limit`.
 pub fn measure(layout: Layout, plain: &[u8], limit: usize) -> Option<usize> {
     measured(layout, plain, limit).map(|(_, size)| size)
 }
 
-/// Codes `plain` to the front of `coded`, which has room for `limit` bytes and the slack: the bytes used, or `None` if
-/// they were not below `limit`.
-pub fn encode(layout: Layout, plain: &[u8], limit: usize, coded: &mut [u8]) -> Option<usize> {
+/// Codes `plain` to the front of `scratch`: the bytes used, or `None` if they were not below `limit`.
+pub fn encode(layout: Layout, plain: &[u8], limit: usize, scratch: &mut Scratch) -> Option<usize> {
     let (Choice { mapped, widths }, size) = measured(layout, plain, limit)?;
+    let (coded, chunk) = scratch.both_mut();
     let (flags, coded) = coded[..size + clog::SLACK_BYTES].split_at_mut(FLAG_BYTES);
     flags.copy_from_slice(&mapped.to_le_bytes());
     if mapped == 0 {
         clog::write(layout, &widths, plain, coded);
     } else {
-        let mut chunk = [0; Scratch::CODED_BYTES];
         let chunk = &mut chunk[..plain.len()];
         chunk.copy_from_slice(plain);
-        by_word!(layout.word, map(layout, mapped, chunk));
+        dispatch::map(layout, mapped, chunk);
         clog::write(layout, &widths, chunk, coded);
     }
     Some(size)
 }
 
 fn measured(layout: Layout, plain: &[u8], limit: usize) -> Option<(Choice, usize)> {
-    let choice = by_word!(layout.word, choose(layout, plain));
+    let choice = dispatch::choose(layout, plain);
     let size = FLAG_BYTES + clog::coded_bytes(layout, &choice.widths);
     (size < limit).then_some((choice, size))
 }
@@ -89,7 +45,7 @@ pub fn decode(layout: Layout, coded: &[u8], plain: &mut [u8]) -> Result<()> {
     let (mapped, coded) = split(coded)?;
     clog::decode(layout, coded, plain).map_err(behind_the_flags)?;
     if mapped != 0 {
-        by_word!(layout.word, map_back(layout, mapped, plain));
+        dispatch::map_back(layout, mapped, plain);
     }
     Ok(())
 }
