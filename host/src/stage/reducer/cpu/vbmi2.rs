@@ -85,18 +85,61 @@ fn fill_down<T: Word>(words: __m512i) -> __m512i {
     }
 }
 
-/// For every bit position: how many words have that bit set, `weight` times, is added to `counts`.
+/// For words of `W` bytes: where their lowest bytes are, then the next ones, ..
+const fn planes<const W: usize>() -> Bytes {
+    let mut planes = [0; GROUP_BYTES];
+    let mut i = 0;
+    while i < GROUP_BYTES {
+        let lanes = GROUP_BYTES / W;
+        planes[i] = (i % lanes * W + i / lanes) as u8;
+        i += 1;
+    }
+    Bytes(planes)
+}
+
+static PLANES: [Bytes; 4] = [planes::<1>(), planes::<2>(), planes::<4>(), planes::<8>()];
+
+/// For every bit position, how many words have that bit set: those of bit `8 * j + b` in lane `W * b + j`, where there are as
+/// many lanes as bits.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,popcnt")]
-fn add_bits<T: Word>(words: __m512i, weight: u32, counts: &mut Counts) {
-    for (k, count) in counts[..8 * T::BYTES].iter_mut().enumerate() {
-        let ones = match T::BYTES {
-            1 => _mm512_test_epi8_mask(words, _mm512_set1_epi8(1 << (k % 8))).count_ones(),
-            2 => _mm512_test_epi16_mask(words, _mm512_set1_epi16(1 << (k % 16))).count_ones(),
-            4 => _mm512_test_epi32_mask(words, _mm512_set1_epi32(1 << (k % 32))).count_ones(),
-            _ => _mm512_test_epi64_mask(words, _mm512_set1_epi64(1 << k)).count_ones(),
-        };
-        *count += weight * ones;
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512bitalg,avx512vpopcntdq")]
+fn bits_by_position<T: Word>(words: __m512i) -> __m512i {
+    // Bytes of a kind lie side by side; then the bits of a kind do.
+    let planes = _mm512_permutexvar_epi8(load(&PLANES[T::BYTES.ilog2() as usize].0, 0), words);
+    let mut bits = [0u64; 8];
+    for (b, bits) in bits.iter_mut().enumerate() {
+        *bits = _mm512_test_epi8_mask(planes, _mm512_set1_epi8(1 << b));
+    }
+    let bits = bytemuck::cast(bits);
+    match T::BYTES {
+        1 => _mm512_popcnt_epi64(bits),
+        2 => _mm512_popcnt_epi32(bits),
+        4 => _mm512_popcnt_epi16(bits),
+        _ => _mm512_popcnt_epi8(bits),
+    }
+}
+
+/// Adds lane by lane what [`bits_by_position`] made. No lane overflows in a chunk.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn add_lanes<T: Word>(a: __m512i, b: __m512i) -> __m512i {
+    match T::BYTES {
+        1 => _mm512_add_epi64(a, b),
+        2 => _mm512_add_epi32(a, b),
+        4 => _mm512_add_epi16(a, b),
+        _ => _mm512_add_epi8(a, b),
+    }
+}
+
+/// Adds the lanes, `weight` times, to the counts of their bits.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn add_to_counts<T: Word>(lanes: __m512i, weight: u32, counts: &mut Counts) {
+    let bytes: [u8; GROUP_BYTES] = bytemuck::cast(lanes);
+    for (lane, bytes) in bytes.chunks_exact(8 / T::BYTES).enumerate() {
+        // Two bytes are enough: there are 16384 words at most, of which one in sixteen counts.
+        let count = bytes.iter().take(2).rev().fold(0, |count, &byte| count << 8 | u32::from(byte));
+        counts[8 * (lane % T::BYTES) + lane / T::BYTES] += weight * count;
     }
 }
 
@@ -111,11 +154,11 @@ fn add3(a: __m512i, b: __m512i, c: __m512i) -> (__m512i, __m512i) {
 ///
 /// A word has more than `k` bits exactly if bit `k` is set after its ones were filled down. So bits are counted, by position:
 /// the registers are summed up as bits of binary numbers, and only every sixteenth has to be looked at.
-#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512vbmi,avx512vbmi2,bmi2,lzcnt,popcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512vbmi,avx512vbmi2,avx512bitalg,avx512vpopcntdq,bmi2,lzcnt,popcnt")]
 pub fn count<T: Word, const REPEAT: bool>(plain: &[u8]) -> Counts {
     let mut longer = [0; 65];
     let zero = _mm512_setzero_si512();
-    let (mut ones, mut twos, mut fours, mut eights) = (zero, zero, zero, zero);
+    let (mut ones, mut twos, mut fours, mut eights, mut in_sixteens) = (zero, zero, zero, zero, zero);
     for block in (0..plain.len()).step_by(BLOCK_BYTES) {
         let filled = |i: usize| fill_down::<T>(news::<T, REPEAT>(plain, block + i * GROUP_BYTES));
         let mut of_eights = [zero; 2];
@@ -132,10 +175,11 @@ pub fn count<T: Word, const REPEAT: bool>(plain: &[u8]) -> Counts {
         }
         let (sum, sixteens) = add3(eights, of_eights[0], of_eights[1]);
         eights = sum;
-        add_bits::<T>(sixteens, 16, &mut longer);
+        in_sixteens = add_lanes::<T>(in_sixteens, bits_by_position::<T>(sixteens));
     }
-    for (bits, weight) in [(ones, 1), (twos, 2), (fours, 4), (eights, 8)] {
-        add_bits::<T>(bits, weight, &mut longer);
+    add_to_counts::<T>(in_sixteens, 16, &mut longer);
+    for (rest, weight) in [(ones, 1), (twos, 2), (fours, 4), (eights, 8)] {
+        add_to_counts::<T>(bits_by_position::<T>(rest), weight, &mut longer);
     }
     let words = (plain.len() / T::BYTES) as u32;
     longer.map(|longer| words - longer)
