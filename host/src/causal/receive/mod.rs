@@ -6,8 +6,8 @@
 //! |---|---|
 //! | header | [`Header::read`] |
 //! | filling | [`Receiver::open`] |
-//! | model | [`model::read`], then [`tables`] |
-//! | records | [`records`] |
+//! | model | [`model::read`], then `tables` |
+//! | records | `records` |
 //! | payload | [`Receiver::decode_into`]: groups of chunks side by side, on all threads |
 //! | digest | the same; what was decoded is wiped if it does not match |
 

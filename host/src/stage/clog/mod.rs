@@ -130,7 +130,7 @@ pub fn check_chunk(settings: Settings, coded: &[u8], plain_bytes: usize) -> Resu
 /// Replaces the contents of `coded` with the stream of `plain`: [`lc::encode`].
 ///
 /// # Errors
-/// [`Error::TooLong`].
+/// [`crate::Error::TooLong`].
 pub fn encode(settings: Settings, plain: &[u8], coded: &mut Vec<u8>) -> Result<()> {
     lc::encode::<Clog>(settings, plain, coded)
 }

@@ -2,8 +2,8 @@
 //!
 //! | | drops words that repeat the one before | drops words that are zero |
 //! |---|---|---|
-//! | drops whole words | [`rre`](super::rre) | [`rze`](super::rze) |
-//! | drops upper bits, the same number in all words | [`rare`](super::rare) | [`raze`](super::raze) |
+//! | drops whole words | [`rre`] | [`rze`] |
+//! | drops upper bits, the same number in all words | [`rare`] | [`raze`] |
 //!
 //! A word that must be stored is *flagged*. The flags, one for each word of a full chunk even where the chunk is short, make a
 //! bitmap, which is compressed by itself. Its level 0 is the flags; each further level has an eighth of the bytes, a bit for
