@@ -459,3 +459,31 @@ quickcheck::quickcheck! {
         again == plain.0
     }
 }
+
+/// The score is a proxy: what it costs is said, not assumed to be nothing.
+#[test]
+fn selection_regret_is_small() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data");
+    let (mut chosen_bytes, mut best_bytes, mut files) = (0, 0, 0);
+    for entry in std::fs::read_dir(folder).expect("the folder of arrays") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        if !name.ends_with("16.raw") {
+            continue;
+        }
+        let plain = support::vectors::read(&path);
+        for form in Form::ALL {
+            let frame = |representation| {
+                send::encode(&plain, &Settings { representation, form, ..Settings::default() }).expect("a tile").len()
+            };
+            let forced = Representation::ALL.map(|representation| frame(Some(representation)));
+            let (chosen, best) = (frame(None), forced.into_iter().min().expect("three"));
+            println!("{name}, {}: {chosen} bytes chosen, {forced:?} forced, regret {}", form.name(), chosen - best);
+            assert!(forced.contains(&chosen), "{name}");
+            (chosen_bytes, best_bytes, files) = (chosen_bytes + chosen, best_bytes + best, files + 1);
+        }
+    }
+    assert!(files >= 6, "{files} files and forms");
+    // A thousandth, over real arrays.
+    assert!((chosen_bytes - best_bytes) * 1000 <= best_bytes, "{chosen_bytes} bytes chosen, {best_bytes} at best");
+}

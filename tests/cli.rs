@@ -520,6 +520,69 @@ fn elements_of_16_bits_take_the_causal_codec() {
 }
 
 #[test]
+fn info_shows_the_tiles_of_the_causal_codec() {
+    let folder = Folder::new("tiles");
+    folder.write("a", &words(20_001));
+    done(folder.run(&[
+        "compress",
+        "a",
+        "--dtype",
+        "u16",
+        "--tile-size",
+        "20000",
+        "--representation",
+        "residual",
+        "--form",
+        "classic",
+    ]));
+    let list = json(&done(folder.run(&["info", "--json", "a.wpk"])));
+    let tiles = &list[0]["tiles"];
+    let number = |value: &serde_json::Value| value.as_u64().unwrap();
+    let list = tiles["list"].as_array().unwrap();
+    assert_eq!(list.iter().map(|tile| number(&tile["plain_bytes"])).collect::<Vec<_>>(), [20_000, 20_000, 2]);
+    assert_eq!(
+        (&list[0]["representation"], &list[0]["form"], number(&list[0]["chunk_bytes"])),
+        (&"residual".into(), &"classic".into(), 8192)
+    );
+    assert_eq!(list[2]["representation"], "stored");
+    for part in ["plain_bytes", "header_bytes", "model_bytes", "record_bytes", "payload_bytes", "filling_bytes"] {
+        assert_eq!(number(&tiles["total"][part]), list.iter().map(|tile| number(&tile[part])).sum::<u64>(), "{part}");
+    }
+    let text = String::from_utf8(done(folder.run(&["info", "a.wpk"]))).unwrap();
+    for part in
+        ["tiles    3, 40002 bytes: model ", "0        residual, classic, chunks of 8192, 20000 bytes: model ", ", payload "]
+    {
+        assert!(text.contains(part), "{part:?} in {text}");
+    }
+}
+
+#[test]
+fn bench_forces_what_is_asked_for_and_compares() {
+    let folder = Folder::new("bench-causal");
+    let plain = words(30_000);
+    folder.write("a_x_u16.raw", &plain);
+    folder.write("b.raw", &plain);
+    let arguments =
+        ["bench", "--json", "-q", "--size", "1", "--repeat", "1", "--codec", "causal", "--representation", "auto,high-first"];
+    let arguments =
+        [&arguments[..], &["--form", "classic,split", "--grain", "2048,8192", "--level", "1,9", "a_x_u16.raw"]].concat();
+    let report = json(&done(folder.run(&arguments)));
+    let rows = report["rows"].as_array().unwrap();
+    let names: std::collections::BTreeSet<&str> = rows.iter().map(|row| row["causal"].as_str().unwrap()).collect();
+    assert_eq!((rows.len(), names.len()), (16, 16), "{names:?}");
+    assert!(names.contains("high-first split 2048 -9"), "{names:?}");
+
+    let report = json(&done(folder.run(&["bench", "--compare", "--json", "-q", "."])));
+    let rows = report["rows"].as_array().unwrap();
+    assert_eq!(rows.iter().map(|row| row["file"].as_str().unwrap()).collect::<Vec<_>>(), ["a_x_u16.raw", "total"]);
+    let ways: Vec<&str> = rows[0]["coded"].as_array().unwrap().iter().map(|coded| coded["way"].as_str().unwrap()).collect();
+    assert_eq!(ways, ["causal", "dense", "zstd-1", "zstd-9", "zstd-16", "prep-1", "prep-9", "prep-16"]);
+    failed(folder.run(&["bench", "--compare", "--codec", "clog", "."]), 2);
+    let text = String::from_utf8(done(folder.run(&["bench", "--compare", "-q", "a_x_u16.raw", "b.raw"]))).unwrap();
+    assert!(text.contains("regret") && text.contains("b.raw") && text.contains("total"), "{text}");
+}
+
+#[test]
 fn info_is_readable() {
     let folder = Folder::new("info");
     folder.write("a", &words(3000));

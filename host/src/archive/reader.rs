@@ -308,6 +308,20 @@ impl<R: Read + Seek> Archive<R> {
         }
     }
 
+    /// The payload of block `number`, not decoded and so not checked, with the block's plain length; `None` where the block is stored.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the block's header or with its place, and [`Error::Io`].
+    pub fn coded_block(&mut self, number: u64) -> Result<Option<(Vec<u8>, u64)>> {
+        let (header, mut input) = self.block_header(number)?;
+        if header.stored {
+            return Ok(None);
+        }
+        let mut payload = Vec::new();
+        input.replace("payload", header.payload_bytes, &mut payload).map_err(in_block(number))?;
+        Ok(Some((payload, header.plain_bytes)))
+    }
+
     /// Writes the plain bytes of `range` to `output`, and flushes it. Only the blocks that hold them are read, and each is checked
     /// as a whole.
     ///

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 /// plain bytes a second, in both directions.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// Files to measure with
+    /// Files to measure with; for --compare also folders
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// The codecs, by name [default: all]
@@ -36,6 +36,12 @@ pub(super) struct Arguments {
     /// Chunk sizes to try [default: 4096,8192,16384]
     #[arg(long, value_delimiter = ',', value_name = "BYTES", value_parser = codec::parse_chunk_size)]
     chunk_size: Vec<ChunkSize>,
+    #[command(flatten)]
+    causal: codec::CausalLists,
+    /// Compare the causal codec with Zstandard instead: sizes and encoding times on one thread, of each file once. Of folders, the files named
+    /// *_u16.raw and *_i16.raw
+    #[arg(long, conflicts_with_all = ["codec", "word_size", "chunk_size", "repeat", "size"])]
+    compare: bool,
     /// The least number of bytes to work on: inputs are repeated
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, default_value = "256MiB")]
     size: u64,
@@ -55,6 +61,8 @@ pub(super) struct Arguments {
 /// One codec with one choice of settings.
 struct Candidate {
     entry: &'static Entry,
+    /// What the causal codec was told.
+    causal: Option<String>,
     options: Options,
     stage: Box<dyn Stage>,
 }
@@ -90,6 +98,9 @@ struct Row<'a> {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    if arguments.compare {
+        return super::compare::run(&arguments.files, arguments.json, arguments.quiet);
+    }
     arguments.machine.limit_threads()?;
     let backends = backends(arguments.machine.backend)?;
     let candidates = candidates(arguments)?;
@@ -130,12 +141,18 @@ fn candidates(arguments: &Arguments) -> Outcome<Vec<Candidate>> {
     let mut seen = HashSet::new();
     let mut candidates = Vec::new();
     for entry in codecs {
+        if entry.id == stage::causal::ENTRY.id {
+            for (name, stage) in arguments.causal.stages()? {
+                candidates.push(Candidate { entry, causal: Some(name), options: Options::default(), stage });
+            }
+            continue;
+        }
         for word in &words {
             for chunk in &chunks {
                 let options = Options { word_size: Some(*word), chunk_size: Some(*chunk) };
                 let stage = (entry.from_options)(&options).map_err(Failure::refused)?;
                 if seen.insert((entry.id, stage.record().settings)) {
-                    candidates.push(Candidate { entry, options, stage });
+                    candidates.push(Candidate { entry, causal: None, options, stage });
                 }
             }
         }
@@ -143,15 +160,20 @@ fn candidates(arguments: &Arguments) -> Outcome<Vec<Candidate>> {
     Ok(candidates)
 }
 
-/// The contents of a file, repeated up to `size` bytes; all of it at least once.
-fn grown(path: &std::path::Path, size: u64) -> Outcome<Vec<u8>> {
-    let source = Source::open(path)?;
+/// The contents of a file, never none.
+pub(super) fn contents(source: &Source) -> Outcome<Vec<u8>> {
     let refused = |error| Failure::io("read it", error).at(&source.name);
     let mut plain = Vec::new();
     (&source.file).read_to_end(&mut plain).map_err(refused)?;
     if plain.is_empty() {
         return Err(Failure::usage("is empty: nothing to measure").at(&source.name));
     }
+    Ok(plain)
+}
+
+/// The contents of a file, repeated up to `size` bytes; all of it at least once.
+fn grown(path: &std::path::Path, size: u64) -> Outcome<Vec<u8>> {
+    let mut plain = contents(&Source::open(path)?)?;
     let once = plain.len();
     let size = usize::try_from(size).map_err(|_| Failure::usage(format!("{size} bytes don't fit into memory")))?;
     plain.reserve_exact(size.saturating_sub(once));
@@ -225,7 +247,7 @@ fn gb_per_s(plain_bytes: u64, seconds: f64) -> f64 {
 
 fn as_json(rows: &[Row], repeat: u32) -> Json {
     let row = |row: &Row| {
-        let Candidate { entry, options, stage } = row.candidate;
+        let Candidate { entry, causal, options, stage } = row.candidate;
         let has_settings = !stage.record().settings.is_empty();
         let word = options.word_size.filter(|_| has_settings).map(WordSize::bytes);
         let chunk = options.chunk_size.filter(|_| has_settings).map(ChunkSize::bytes);
@@ -236,6 +258,7 @@ fn as_json(rows: &[Row], repeat: u32) -> Json {
         Json::Object(vec![
             ("file", row.file.into()),
             ("codec", entry.name.into()),
+            ("causal", causal.as_deref().into()),
             ("word_size", word.into()),
             ("chunk_size", chunk.into()),
             ("backend", row.backend.as_str().into()),
@@ -275,7 +298,7 @@ fn as_table(rows: &[Row], repeat: u32) -> String {
             file = row.file;
             heads.push((table.len(), format!("\n{file}, grown to {}\n", show_bytes(row.plain_bytes))));
         }
-        let Candidate { entry, options, stage } = row.candidate;
+        let Candidate { entry, causal, options, stage } = row.candidate;
         let shown = |bytes: Option<u32>| match bytes {
             Some(bytes) if !stage.record().settings.is_empty() => bytes.to_string(),
             _ => "-".into(),
@@ -285,7 +308,7 @@ fn as_table(rows: &[Row], repeat: u32) -> String {
             None => "-".into(),
         };
         table.push([
-            entry.name.into(),
+            causal.as_ref().map_or_else(|| entry.name.into(), |causal| format!("{} {causal}", entry.name)),
             shown(options.word_size.map(WordSize::bytes)),
             shown(options.chunk_size.map(ChunkSize::bytes)),
             row.backend.clone(),

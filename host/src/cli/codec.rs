@@ -96,6 +96,60 @@ impl CausalArguments {
     }
 }
 
+/// What the causal codec is to be measured with: every combination.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "The causal codec")]
+pub(super) struct CausalLists {
+    /// Representations: auto, same-lane, high-first, residual [default: auto]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = parse_choice)]
+    representation: Vec<Choice>,
+    /// Forms: classic, split [default: split]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = parse_form)]
+    form: Vec<Form>,
+    /// Bytes of a chunk: 8192, 2048 [default: 8192]
+    #[arg(long, value_delimiter = ',', value_name = "BYTES", value_parser = parse_grain)]
+    grain: Vec<Grain>,
+    /// Zstandard levels of the model: 1, 9 [default: 1]
+    #[arg(long, value_delimiter = ',', value_name = "LEVELS", value_parser = parse_density)]
+    level: Vec<Density>,
+}
+
+/// A representation, or the cheapest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Choice(Option<Representation>);
+
+fn parse_choice(name: &str) -> Result<Choice, String> {
+    if name == "auto" {
+        Ok(Choice(None))
+    } else {
+        parse_representation(name).map(|representation| Choice(Some(representation)))
+    }
+}
+
+impl CausalLists {
+    /// A name and a stage for each combination.
+    pub(super) fn stages(&self) -> Outcome<Vec<(String, Box<dyn Stage>)>> {
+        fn or<T: Copy>(list: &[T], default: T) -> Vec<T> {
+            if list.is_empty() { vec![default] } else { list.to_vec() }
+        }
+        let mut stages: Vec<(String, Box<dyn Stage>)> = Vec::new();
+        for Choice(representation) in or(&self.representation, Choice(None)) {
+            for form in or(&self.form, Form::default()) {
+                for grain in or(&self.grain, Grain::default()) {
+                    for density in or(&self.level, Density::default()) {
+                        let settings = send::Settings { representation, form, grain, density };
+                        let choice = representation.map_or("auto", Representation::name);
+                        let name = format!("{choice} {} {} -{}", form.name(), grain.bytes(), density.level());
+                        let stage = Causal::new(settings, MAX_TILE_BYTES as u64).map_err(Failure::refused)?;
+                        stages.push((name, Box::new(stage)));
+                    }
+                }
+            }
+        }
+        Ok(stages)
+    }
+}
+
 /// Reads the name of a representation.
 pub(super) fn parse_representation(name: &str) -> Result<Representation, String> {
     Representation::by_name(name).ok_or_else(|| {

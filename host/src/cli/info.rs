@@ -4,6 +4,7 @@ use super::failure::{Failure, Outcome, print};
 use super::for_each;
 use super::json::Json;
 use super::source::{Source, inputs};
+use super::tiles::Tiles;
 use super::units::{ratio, show_bytes};
 use crate::Error;
 use crate::archive::{self, Archive, DecompressOptions, Info};
@@ -12,7 +13,8 @@ use std::path::PathBuf;
 
 /// Show what archives say about themselves, without decoding them
 ///
-/// Header and index of a file are enough; a pipe is read to its end.
+/// Header and index of a file are enough; a pipe is read to its end. Of files of the causal codec the tiles are shown too, by the
+/// headers of their frames.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// Archives to look at; `-` is standard input [default: -]
@@ -27,12 +29,13 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     let mut report = Vec::new();
     let outcome = for_each(&files, |file| {
         let mut source = Source::open(file)?;
-        let info = read(&mut source).map_err(|error| Failure::from(error).at(&source.name))?;
+        let (info, tiles) = read(&mut source).map_err(|error| Failure::from(error).at(&source.name))?;
         if arguments.json {
-            report.push(as_json(&source.name, &info)?);
+            report.push(as_json(&source.name, &info, tiles.as_ref())?);
             return Ok(());
         }
-        print(&as_text(&source.name, &info)?)
+        let tiles = tiles.map_or(String::new(), |tiles| tiles.as_text());
+        print(&(as_text(&source.name, &info)? + &tiles))
     });
     if arguments.json {
         print(&format!("{}\n", Json::List(report)))?;
@@ -40,13 +43,15 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     outcome
 }
 
-fn read(source: &mut Source) -> Result<Info, Error> {
+fn read(source: &mut Source) -> Result<(Info, Option<Tiles>), Error> {
     // Nothing is decoded, so large blocks do no harm.
     let options = DecompressOptions { max_block_bytes: u64::MAX, ..Default::default() };
     if source.is_seekable() {
-        return Archive::open(&source.file, &options).map(|archive| archive.info());
+        let mut archive = Archive::open(&source.file, &options)?;
+        let tiles = Tiles::read(&mut archive)?;
+        return Ok((archive.info(), tiles));
     }
-    archive::info(&source.file, &options)
+    archive::info(&source.file, &options).map(|info| (info, None))
 }
 
 /// A stage's name, and the stage with its settings in words.
@@ -55,7 +60,7 @@ fn describe(record: &Record) -> Outcome<(&'static str, String)> {
     Ok((entry.name, (entry.from_record)(record)?.describe()))
 }
 
-fn as_json(name: &str, info: &Info) -> Outcome<Json> {
+fn as_json(name: &str, info: &Info, tiles: Option<&Tiles>) -> Outcome<Json> {
     let header = &info.header;
     let stage = |record: &Record| {
         let (name, description) = describe(record)?;
@@ -80,6 +85,7 @@ fn as_json(name: &str, info: &Info) -> Outcome<Json> {
         ("plain_bytes", info.plain_bytes.into()),
         ("archive_bytes", info.archive_bytes.into()),
         ("ratio", ratio(info.plain_bytes, info.archive_bytes).into()),
+        ("tiles", tiles.map(Tiles::as_json).into()),
     ]))
 }
 

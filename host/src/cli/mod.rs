@@ -12,6 +12,7 @@
 
 mod bench;
 mod codec;
+mod compare;
 mod compress;
 mod decompress;
 mod devices;
@@ -21,6 +22,7 @@ mod json;
 mod progress;
 mod source;
 mod target;
+mod tiles;
 mod units;
 mod verify;
 

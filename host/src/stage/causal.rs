@@ -39,6 +39,9 @@ pub static ENTRY: Entry = Entry {
 const VERSION: u8 = 0;
 const RECORD_BYTES: usize = 4;
 
+/// Headers, and the frames that they begin.
+pub type Frames<'a> = Vec<(Header, &'a [u8])>;
+
 /// The stage: what an encoder may choose, and how blocks are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Causal {
@@ -66,7 +69,11 @@ impl Causal {
         Ok(Self { settings, tile_bytes: tile_bytes as usize })
     }
 
-    fn from_record(record: &Record) -> Result<Self> {
+    /// The stage that a record describes; it decodes whatever the encoder chose.
+    ///
+    /// # Errors
+    /// [`Error::RecordStage`], [`Error::RecordVersion`], [`Error::RecordLength`] or [`Error::Setting`], whichever comes first.
+    pub fn from_record(record: &Record) -> Result<Self> {
         let stage = ENTRY.name;
         if record.id != ENTRY.id {
             return Err(Error::RecordStage { stage, found: record.id, expected: ENTRY.id });
@@ -96,7 +103,7 @@ impl Causal {
     ///
     /// # Errors
     /// The first fault of a header, of a tile's length, or of what lies between the frames.
-    pub fn frames<'a>(&self, coded: &'a [u8], plain_bytes: usize) -> Result<(Vec<(Header, &'a [u8])>, &'a [u8])> {
+    pub fn frames<'a>(&self, coded: &'a [u8], plain_bytes: usize) -> Result<(Frames<'a>, &'a [u8])> {
         let mut frames = Vec::new();
         let mut at = 0usize;
         for (index, tile_bytes) in self.tiles(plain_bytes).enumerate() {

@@ -46,9 +46,10 @@ pub(super) unsafe fn decode(coded: &Coded, first: usize, plain: &mut [u8]) -> Re
     let ok = full >= LANES / 2 && coded.frame.len() > coded.payload + 2 && {
         macro_rules! lanes {
             ($representation:ident, $split:literal) => {
-                // SAFETY: the caller's, and there are words in the payload.
                 match full {
+                    // SAFETY: the caller's, and there are words in the payload.
                     ..=LANES => unsafe { lanes::<$representation, $split, 1>(coded, first, vector) },
+                    // SAFETY: as above.
                     _ => unsafe { lanes::<$representation, $split, VECTORS>(coded, first, vector) },
                 }
             };
@@ -63,8 +64,8 @@ pub(super) unsafe fn decode(coded: &Coded, first: usize, plain: &mut [u8]) -> Re
         }
     };
     if !ok {
-        let chunks = vector.chunks_exact_mut(chunk_bytes).enumerate();
-        chunks.map(|(index, plain)| chunk::decode(coded, first + index, plain)).collect::<Result<(), _>>()?;
+        let mut chunks = vector.chunks_exact_mut(chunk_bytes).enumerate();
+        chunks.try_for_each(|(index, plain)| chunk::decode(coded, first + index, plain))?;
     }
     if rest.is_empty() { Ok(()) } else { chunk::decode(coded, first + full, rest) }
 }
@@ -144,6 +145,7 @@ unsafe fn symbol(streams: &mut Streams, rows: &Rows, row: __m512i, source: Sourc
 ///
 /// # Safety
 /// AVX-512 F, BW, VL, VBMI2, and the payload is not empty.
+#[allow(clippy::needless_range_loop)] // several arrays of vectors run along
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2")]
 unsafe fn lanes<const REPRESENTATION: u8, const SPLIT: bool, const V: usize>(
     coded: &Coded,

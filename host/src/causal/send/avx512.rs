@@ -27,7 +27,10 @@ const ROOM_WORDS: usize = 2 * Grain::B8192.words() + 96;
 
 /// Whether this processor runs it.
 pub(super) fn is_available() -> bool {
-    is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vbmi2")
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512vbmi2")
 }
 
 /// Codes up to [`CHUNKS`] whole chunks of `chunk_bytes` bytes.
@@ -36,10 +39,11 @@ pub(super) fn is_available() -> bool {
 /// The processor runs it ([`is_available`]).
 pub(super) unsafe fn encode(coding: &Coding, plain: &[u8], chunk_bytes: usize, group: &mut Group) {
     macro_rules! lanes {
-        // SAFETY: the caller's.
         ($split:literal, $high_first:literal, $residual:literal) => {
             match plain.len() / chunk_bytes {
+                // SAFETY: the caller's.
                 ..=LANES => unsafe { lanes::<$split, $high_first, $residual, 1>(coding, plain, chunk_bytes, group) },
+                // SAFETY: as above.
                 _ => unsafe { lanes::<$split, $high_first, $residual, VECTORS>(coding, plain, chunk_bytes, group) },
             }
         };

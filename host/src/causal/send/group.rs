@@ -146,8 +146,7 @@ fn lanes<const N: usize>(coding: &Coding, plain: &[u8], scratch: &mut Scratch, g
         (Form::Split, _) => code::<N, true, false>(coding, words, scratch),
     };
     for (lane, (mut record, states)) in records.into_iter().zip(states).enumerate() {
-        for stream in 0..coding.form.streams() {
-            let State { x, at } = states[stream];
+        for (stream, State { x, at }) in states.into_iter().take(coding.form.streams()).enumerate() {
             record.states[stream] = x;
             record.words[stream] = (STREAM_WORDS - at) as u32;
             let words = &scratch.words[2 * lane + stream][at..];

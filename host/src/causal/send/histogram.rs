@@ -177,12 +177,25 @@ impl Counts {
     }
 }
 
+/// [`Tables::count_all`] with wider vectors for the keys.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+fn count_avx512(part: &[u8], chunk_bytes: usize) -> Tables {
+    Tables::new().count_all(part, chunk_bytes)
+}
+
 /// Counts the words of every chunk of `tile` but the first of each, on all threads.
-pub(super) fn count(_: Level, tile: &[u8], grain: Grain) -> Counts {
+pub(super) fn count(level: Level, tile: &[u8], grain: Grain) -> Counts {
     let chunk = grain.bytes();
     // A part a thread: each has tables of its own. A small tile is not worth more than one.
     let threads = rayon::current_num_threads().min(tile.len().div_ceil(1 << 20)).max(1);
     let part = tile.len().div_ceil(threads).next_multiple_of(chunk);
-    let counts = tile.par_chunks(part).map(|part| Tables::new().count_all(part, chunk).join()).reduce_with(Counts::plus);
+    let count = |part| match level {
+        Level::Plain => Tables::new().count_all(part, chunk),
+        // SAFETY: a level is only taken from `Level::available`, which asked the processor for more than these features.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => unsafe { count_avx512(part, chunk) },
+    };
+    let counts = tile.par_chunks(part).map(|part| count(part).join()).reduce_with(Counts::plus);
     counts.unwrap_or_else(|| Tables::new().join())
 }
