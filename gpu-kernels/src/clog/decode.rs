@@ -45,12 +45,14 @@ impl Coded {
     pub unsafe fn window(self, bit: u32, bits: u32) -> [u32; 4] {
         let bit = self.lead + bit;
         let shift = bit % 32;
+        // No bits, no word: a damaged chunk may end in front of where they would be.
+        let end = if bits == 0 { 0 } else { shift + bits };
         let mut w = [0; 5];
         // SAFETY: only words that hold bits of the window are read.
         unsafe {
             let words = self.words.add((bit / 32) as usize);
             for (i, word) in w.iter_mut().enumerate() {
-                if i as u32 * 32 < shift + bits {
+                if i as u32 * 32 < end {
                     *word = global::load_nc_u32(words.add(i));
                 }
             }
