@@ -13,10 +13,16 @@ use std::arch::x86_64::*;
 
 /// Lanes of a register.
 const LANES: usize = 16;
-/// Registers that are at work together: one chain of dependent steps does not fill the processor.
-const VECTORS: usize = 2;
+/// Registers that are at work together, two for split chunks and four for classic ones: it takes four chains of dependent steps to fill the
+/// processor.
+const fn vectors(form: Form) -> usize {
+    4 / form.streams()
+}
+
 /// Chunks that are coded together.
-pub(super) const CHUNKS: usize = LANES * VECTORS;
+pub(super) const fn chunks(form: Form) -> usize {
+    LANES * vectors(form)
+}
 /// Words of a block, and pairs of words.
 const BLOCK_WORDS: usize = 32;
 const PAIRS: usize = BLOCK_WORDS / 2;
@@ -33,18 +39,23 @@ pub(super) fn is_available() -> bool {
         && is_x86_feature_detected!("avx512vbmi2")
 }
 
-/// Codes up to [`CHUNKS`] whole chunks of `chunk_bytes` bytes.
+/// Codes up to [`chunks`] whole chunks of `chunk_bytes` bytes.
 ///
 /// # Safety
 /// The processor runs it ([`is_available`]).
 pub(super) unsafe fn encode(coding: &Coding, plain: &[u8], chunk_bytes: usize, group: &mut Group) {
+    const TWICE: usize = 2 * LANES;
     macro_rules! lanes {
         ($split:literal, $high_first:literal, $residual:literal) => {
             match plain.len() / chunk_bytes {
                 // SAFETY: the caller's.
                 ..=LANES => unsafe { lanes::<$split, $high_first, $residual, 1>(coding, plain, chunk_bytes, group) },
                 // SAFETY: as above.
-                _ => unsafe { lanes::<$split, $high_first, $residual, VECTORS>(coding, plain, chunk_bytes, group) },
+                ..=TWICE => unsafe { lanes::<$split, $high_first, $residual, 2>(coding, plain, chunk_bytes, group) },
+                // SAFETY: as above.
+                _ => unsafe {
+                    lanes::<$split, $high_first, $residual, { if $split { 2 } else { 4 } }>(coding, plain, chunk_bytes, group)
+                },
             }
         };
     }

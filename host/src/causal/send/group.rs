@@ -35,11 +35,11 @@ impl Level {
     }
 
     /// Chunks that one thread codes together.
-    pub(super) fn chunks(self) -> usize {
+    pub(super) fn chunks(self, form: Form) -> usize {
         match self {
             Self::Plain => 16,
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => avx512::CHUNKS,
+            Self::Avx512 => avx512::chunks(form),
         }
     }
 }

@@ -72,8 +72,8 @@ impl Keys {
     #[inline(always)]
     fn make(&mut self, words: &[[u8; 2]], z: u16) {
         let [mut x, mut residual] = [[0u16; BLOCK_WORDS + 1]; 2];
-        for (x, word) in x.iter_mut().zip(words) {
-            *x = u16::from_le_bytes(*word);
+        for i in 0..words.len().min(BLOCK_WORDS + 1) {
+            x[i] = u16::from_le_bytes(words[i]);
         }
         residual[0] = z;
         for i in 0..BLOCK_WORDS {
@@ -141,7 +141,10 @@ impl Tables {
     #[inline(always)]
     pub(super) fn count_all(mut self, part: &[u8], chunk_bytes: usize) -> Self {
         let mut keys = Keys::default();
-        part.chunks(chunk_bytes).for_each(|chunk| self.count(&mut keys, chunk));
+        // A loop, since what an iterator calls is not compiled for the caller's instructions.
+        for chunk in part.chunks(chunk_bytes) {
+            self.count(&mut keys, chunk);
+        }
         self
     }
 

@@ -79,7 +79,10 @@ impl Payload {
             high: Cumulative::new(&fit.high.frequencies),
         };
         let chunk = settings.grain.bytes();
-        let groups = tile.par_chunks(chunk * level.chunks()).map(|plain| group::encode(level, &coding, plain, chunk)).collect();
+        let groups = tile
+            .par_chunks(chunk * level.chunks(settings.form))
+            .map(|plain| group::encode(level, &coding, plain, chunk))
+            .collect();
         Self { form: settings.form, groups }
     }
 
