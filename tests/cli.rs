@@ -292,7 +292,11 @@ fn wait_for(mut condition: impl FnMut() -> bool) {
 fn signal(child: &mut Child, name: &str) -> ExitStatus {
     let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
-    child.wait().unwrap()
+    // Waiting closes a child's input, and the end of its input is not what shall end it.
+    let input = child.stdin.take();
+    let status = child.wait().unwrap();
+    drop(input);
+    status
 }
 
 #[test]
