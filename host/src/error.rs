@@ -420,6 +420,8 @@ impl fmt::Display for Error {
             }
             Self::Io { what, message, .. } => write!(f, "cannot {what}: {message}"),
             Self::Frame(_) => f.write_str("in a causal frame"),
+            // The driver was not even found: the message says so.
+            Self::Cuda { call: "dlopen", message } => f.write_str(message),
             Self::Cuda { call, message } => write!(f, "the driver refused {call}: {message}"),
             Self::NoDevice { index, devices } => {
                 write!(f, "there is no device {index}, only {devices} in all")
