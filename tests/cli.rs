@@ -774,3 +774,20 @@ fn real_data_comes_back() {
         assert!(done(folder.pipe(&["decompress"], &archive)) == fs::read(path).unwrap(), "{}", path.display());
     }
 }
+
+#[test]
+fn sizes_that_nothing_can_hold_are_refused() {
+    let folder = Folder::new("sizes");
+    folder.write("a", &words(1000));
+    for size in ["15EiB", "8EiB"] {
+        let output = folder.run(&["bench", "--quiet", "--size", size, "--codec", "clog", "--backend", "cpu", "a"]);
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("--size"), "{}", text(&output.stderr));
+    }
+    for size in ["0", "257MiB"] {
+        let output = folder.run(&["compress", "--block-size", size, "a"]);
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("--block-size"), "{}", text(&output.stderr));
+    }
+    assert_eq!(folder.names(), ["a"]);
+}

@@ -176,7 +176,8 @@ fn grown(path: &std::path::Path, size: u64) -> Outcome<Vec<u8>> {
     let mut plain = contents(&Source::open(path)?)?;
     let once = plain.len();
     let size = usize::try_from(size).map_err(|_| Failure::usage(format!("{size} bytes don't fit into memory")))?;
-    plain.reserve_exact(size.saturating_sub(once));
+    let refused = |_| Failure::usage(format!("--size {size}: so many bytes don't fit into memory"));
+    plain.try_reserve_exact(size.saturating_sub(once)).map_err(refused)?;
     while plain.len() < size {
         let more = (size - plain.len()).min(once);
         plain.extend_from_within(..more);
@@ -188,7 +189,10 @@ fn grown(path: &std::path::Path, size: u64) -> Outcome<Vec<u8>> {
 fn measure(stage: &dyn Stage, backend: &Backend, plain: &[u8], repeat: u32) -> Outcome<Measured> {
     let mut coder = stage.coder(backend)?;
     let mut coded = Vec::new();
-    let mut again = vec![0; plain.len()];
+    let mut again = Vec::new();
+    let refused = |_| Failure::usage(format!("--size {}: twice as many bytes don't fit into memory", plain.len()));
+    again.try_reserve_exact(plain.len()).map_err(refused)?;
+    again.resize(plain.len(), 0);
     coder.encode(plain, &mut coded)?;
     coder.decode(&coded, &mut again)?;
     if again != plain {

@@ -7,11 +7,12 @@ use super::source::{Source, Watched, inputs, is_standard};
 use super::target::Target;
 use super::units::{parse_bytes, ratio, show_bytes};
 use super::{Machine, codec, for_each};
-use crate::archive::{CompressOptions, DEFAULT_BLOCK_BYTES, ElementType, Shape, Writer};
+use crate::archive::{CompressOptions, DEFAULT_BLOCK_BYTES, DEFAULT_MAX_BLOCK_BYTES, ElementType, Shape, Writer};
 use crate::stage::{Entry, Options};
 use crate::{ChunkSize, WordSize};
 use std::fs;
 use std::io::{self, IsTerminal, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The extension of archives.
@@ -79,8 +80,10 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         // Readers refuse what stands behind an archive's end, so archives can't be strung together.
         return Err(Failure::usage("several inputs can't go to one output"));
     }
-    if arguments.block_size == 0 {
-        return Err(Failure::usage("blocks are not empty"));
+    if !(1..=DEFAULT_MAX_BLOCK_BYTES).contains(&arguments.block_size) {
+        // Larger blocks can be written, by the library, but readers refuse them unless they are told otherwise.
+        let (size, max) = (arguments.block_size, DEFAULT_MAX_BLOCK_BYTES);
+        return Err(Failure::usage(format!("--block-size {size}: a block has 1 to {max} bytes, what every reader takes")));
     }
     let outputs: Vec<PathBuf> = files.iter().map(|file| output(arguments, file)).collect();
     if arguments.json && outputs.iter().any(|output| is_standard(output)) {
@@ -201,8 +204,45 @@ pub(super) fn refuse_removing(source: &Source) -> Outcome<()> {
     Err(Failure::usage("--rm removes regular files only").at(&source.name))
 }
 
-/// Removes an input whose output is safe.
+/// Removes an input whose output is safe, if it is still the file that was opened, as it was then: what came after is in no output.
 pub(super) fn remove(source: &Source) -> Outcome<()> {
     let Some(path) = &source.path else { return Ok(()) };
-    fs::remove_file(path).map_err(|error| Failure::io("remove it", error).at(&source.name))
+    let refused = |error| Failure::io("remove it", error).at(&source.name);
+    let state = |file: &fs::Metadata| {
+        ((file.dev(), file.ino()), file.len(), (file.mtime(), file.mtime_nsec()), (file.ctime(), file.ctime_nsec()))
+    };
+    let now = fs::symlink_metadata(path).map_err(refused)?;
+    if state(&now) != state(&source.metadata) {
+        return Err(refused(io::Error::other("it was changed or replaced after it was opened, so it is kept")));
+    }
+    fs::remove_file(path).map_err(refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Source, remove};
+    use std::fs;
+
+    #[test]
+    fn an_input_that_is_not_what_was_read_is_kept() {
+        let folder = std::env::temp_dir().join(format!("warpack-remove-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (input, other) = (folder.join("input"), folder.join("other"));
+        fs::write(&input, b"read").unwrap();
+        let changed = Source::open(&input).unwrap();
+        fs::write(&input, b"changed").unwrap();
+        assert!(remove(&changed).is_err());
+        assert_eq!(fs::read(&input).unwrap(), b"changed");
+
+        let replaced = Source::open(&input).unwrap();
+        fs::write(&other, b"replaced").unwrap();
+        fs::rename(&other, &input).unwrap();
+        assert!(remove(&replaced).is_err());
+        assert_eq!(fs::read(&input).unwrap(), b"replaced");
+
+        let same = Source::open(&input).unwrap();
+        assert!(remove(&same).is_ok());
+        assert!(!input.exists());
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

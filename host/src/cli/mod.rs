@@ -100,6 +100,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     target::clean_up_on_signals();
+    target::survive_file_size_limit();
     let outcome = match cli.command {
         Command::Compress(arguments) => compress::run(&arguments),
         Command::Decompress(arguments) => decompress::run(&arguments),

@@ -12,7 +12,7 @@ use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Temporary files that exist at this moment.
 static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -28,7 +28,7 @@ pub(super) fn clean_up_on_signals() {
     let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
     // If this fails, a signal ends the program as it always does, and a temporary file may be left.
     let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) else { return };
-    std::thread::spawn(move || {
+    let clean_up = move || {
         if let Some(signal) = signals.forever().next() {
             // Held to the end, so that no other thread makes a new file.
             let files = temporary();
@@ -37,7 +37,14 @@ pub(super) fn clean_up_on_signals() {
             }
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
-    });
+    };
+    // Likewise.
+    let _ = std::thread::Builder::new().name("signals".into()).spawn(clean_up);
+}
+
+/// A file that grows beyond the limit of the process is an error like others, not the end.
+pub(super) fn survive_file_size_limit() {
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
 /// Whether the program was started with `signal` turned off, as far as the system tells.
@@ -140,6 +147,12 @@ impl Target {
             self.file.set_permissions(Permissions::from_mode(0o666 & !umask())).map_err(refused)?;
         }
         self.file.sync_all().map_err(refused)?;
+        // Whoever may write into the directory can put something else under the name.
+        let identity = |file: &Metadata| (file.dev(), file.ino());
+        let (ours, there) = (self.file.metadata().map_err(refused)?, fs::symlink_metadata(temporary).map_err(refused)?);
+        if identity(&ours) != identity(&there) {
+            return Err(refused(io::Error::other("its temporary file was replaced by somebody")));
+        }
         if *replace {
             fs::rename(temporary, path).map_err(refused)?;
         } else {
