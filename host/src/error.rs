@@ -149,6 +149,47 @@ pub enum Error {
         /// What there is.
         allowed: &'static str,
     },
+    /// Elements of a type that a stage does not take.
+    StageElement {
+        /// The stage's name.
+        stage: &'static str,
+        /// The type's name.
+        found: &'static str,
+        /// What there is.
+        allowed: &'static str,
+    },
+    /// A setting that asks for another one.
+    SettingNeeds {
+        /// The stage's name.
+        stage: &'static str,
+        /// The setting that was asked for.
+        setting: &'static str,
+        /// What it needs.
+        needs: &'static str,
+    },
+    /// A length that ends within an element.
+    PartialElement {
+        /// The length in bytes.
+        bytes: u64,
+        /// Bytes of an element.
+        element_bytes: u64,
+    },
+    /// Extents that are not those of the array at hand.
+    Extents {
+        /// Along x (the fast axis), y and z.
+        extents: [u64; 3],
+        /// Elements of the array.
+        found: u64,
+    },
+    /// A port that no array of that length has.
+    PortLength {
+        /// Which port.
+        port: &'static str,
+        /// Bytes that are there.
+        found: u64,
+        /// Bytes that the settings and the other ports ask for.
+        expected: u64,
+    },
     /// A record of settings whose layout is newer than this library.
     RecordVersion {
         /// The stage's name.
@@ -352,6 +393,15 @@ impl fmt::Display for Error {
             Self::Setting { stage, setting, found, allowed } => {
                 write!(f, "{stage} has no {setting} {found}, only {allowed}")
             }
+            Self::StageElement { stage, found, allowed } => write!(f, "{stage} does not take {found}, only {allowed}"),
+            Self::SettingNeeds { stage, setting, needs } => write!(f, "{stage} has {setting} only with {needs}"),
+            Self::PartialElement { bytes, element_bytes } => {
+                write!(f, "{bytes} bytes are no whole number of elements of {element_bytes}")
+            }
+            Self::Extents { extents: [x, y, z], found } => {
+                write!(f, "the extents {x}, {y} and {z} along x, y and z do not make the {found} elements that there are")
+            }
+            Self::PortLength { port, found, expected } => write!(f, "{port}: {found} bytes instead of {expected}"),
             Self::RecordVersion { stage, found, max } => {
                 write!(f, "the settings of {stage} have version {found}, this library knows up to {max}")
             }

@@ -10,6 +10,8 @@ pub mod cli;
 pub mod digest;
 mod error;
 #[cfg(any(feature = "encode", not(feature = "decode-only")))]
+pub mod lorenzo;
+#[cfg(any(feature = "encode", not(feature = "decode-only")))]
 pub mod stage;
 #[cfg(target_arch = "x86_64")]
 mod transpose;

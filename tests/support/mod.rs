@@ -7,6 +7,7 @@ pub mod device;
 #[cfg(feature = "cuda")]
 pub mod emulator;
 pub mod generate;
+pub mod lorenzo;
 pub mod vectors;
 
 use std::fmt::Debug;
