@@ -4,7 +4,7 @@
 
 use super::super::settings::{AdaptiveLorenzo, Policy};
 use super::Word;
-use super::mean::mean;
+use super::mean::Mean;
 use super::segments::scan;
 
 /// Elements of a block of the coder that the costs are those of.
@@ -48,7 +48,7 @@ pub(super) fn forward<T: Word>(
         }
         let candidates = [first, second];
         // Only a tile's first block differs between a candidate and the centered one.
-        let mean = settings.enable_centering().then(|| mean::<T>(plain));
+        let mean = settings.enable_centering().then(|| Mean::of(plain.len()).mean::<T>(plain));
         let mut best = (u32::MAX, 0);
         for (order2, candidate) in candidates[..orders].iter().enumerate() {
             let (head, rest) = candidate.split_at(CODER_BLOCK.min(candidate.len()));
