@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`clog`] | CLOG's full chunks and its short last chunk, both directions, per word size and chunk size |
 //! | [`reducer`] | RRE, RZE, RARE and RAZE |
+//! | [`lorenzo`] | the Lorenzo predictors: block mode and N-D, both directions
 //! | [`lc`] | the container around the LC components: checks and offsets of its entries |
 //! | [`collectives`] | what kernels share: look-back, copying out |
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
@@ -14,6 +15,7 @@ mod bits128;
 pub mod clog;
 pub mod collectives;
 pub mod lc;
+pub mod lorenzo;
 pub mod reducer;
 
 /// Plain bytes of a row: 16 a lane of a warp.

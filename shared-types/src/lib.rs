@@ -6,4 +6,5 @@
 pub mod clog;
 pub mod launch;
 pub mod lc;
+pub mod lorenzo;
 pub mod reducer;

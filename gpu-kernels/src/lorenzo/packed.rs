@@ -1,0 +1,135 @@
+//! Elements of `W` bytes, packed as memory has them into a lane's 16 bytes: sums and differences modulo `2^(8 * W)`.
+
+use cuda_std::{
+    bits::{funnel_shift_left_wrap, shl_clamp},
+    vector::U32x4,
+};
+
+/// A lane's 16 bytes: `16 / W` elements.
+pub type Lane = [u32; 4];
+
+/// The highest bit of every element of a register.
+const fn tops<const W: u32>() -> u32 {
+    if W == 1 { 0x8080_8080 } else { 0x8000_8000 }
+}
+
+/// The registers of `v`.
+#[inline(always)]
+pub fn lane_of(v: U32x4) -> Lane {
+    [v.x, v.y, v.z, v.w]
+}
+
+/// The vector of `v`.
+#[inline(always)]
+pub fn vector_of(v: Lane) -> U32x4 {
+    U32x4 { x: v[0], y: v[1], z: v[2], w: v[3] }
+}
+
+/// `a + b`, element by element.
+#[inline(always)]
+pub fn add<const W: u32>(a: Lane, b: Lane) -> Lane {
+    if W == 8 {
+        let pair = |i: usize| wide(a[i], a[i + 1]).wrapping_add(wide(b[i], b[i + 1]));
+        return from_wide([pair(0), pair(2)]);
+    }
+    [add_register::<W>(a[0], b[0]), add_register::<W>(a[1], b[1]), add_register::<W>(a[2], b[2]), add_register::<W>(a[3], b[3])]
+}
+
+/// `a - b`, element by element.
+#[inline(always)]
+pub fn sub<const W: u32>(a: Lane, b: Lane) -> Lane {
+    if W == 8 {
+        let pair = |i: usize| wide(a[i], a[i + 1]).wrapping_sub(wide(b[i], b[i + 1]));
+        return from_wide([pair(0), pair(2)]);
+    }
+    [sub_register::<W>(a[0], b[0]), sub_register::<W>(a[1], b[1]), sub_register::<W>(a[2], b[2]), sub_register::<W>(a[3], b[3])]
+}
+
+/// The elements of a register (`W` up to 4) added: no carry leaves its element.
+#[inline(always)]
+pub fn add_register<const W: u32>(a: u32, b: u32) -> u32 {
+    if W == 4 {
+        return a.wrapping_add(b);
+    }
+    let tops = tops::<W>();
+    (a & !tops).wrapping_add(b & !tops) ^ (a ^ b) & tops
+}
+
+/// The elements of a register (`W` up to 4) subtracted: no borrow leaves its element.
+#[inline(always)]
+pub fn sub_register<const W: u32>(a: u32, b: u32) -> u32 {
+    if W == 4 {
+        return a.wrapping_sub(b);
+    }
+    let tops = tops::<W>();
+    (a | tops).wrapping_sub(b & !tops) ^ (a ^ !b) & tops
+}
+
+/// Two registers as a number.
+#[inline(always)]
+pub fn wide(lower: u32, upper: u32) -> u64 {
+    u64::from(upper) << 32 | u64::from(lower)
+}
+
+/// Two numbers as a lane.
+#[inline(always)]
+pub fn from_wide(v: [u64; 2]) -> Lane {
+    [v[0] as u32, (v[0] >> 32) as u32, v[1] as u32, (v[1] >> 32) as u32]
+}
+
+/// The lane's elements moved up by one: `before` is the element in front of the first, `W` bytes of it in the lowest bits.
+#[inline(always)]
+pub fn shift_in<const W: u32>(v: Lane, before: u64) -> Lane {
+    if W == 8 {
+        return [before as u32, (before >> 32) as u32, v[0], v[1]];
+    }
+    let before = before as u32;
+    if W == 4 {
+        return [before, v[0], v[1], v[2]];
+    }
+    let join = |below: u32, own: u32| funnel_shift_left_wrap(below, own, 8 * W);
+    [v[0] << (8 * W % 32) | before & ((1 << (8 * W % 32)) - 1), join(v[0], v[1]), join(v[1], v[2]), join(v[2], v[3])]
+}
+
+/// The lane's last element, in the lowest bits; what stands above it is 0.
+#[inline(always)]
+pub fn last<const W: u32>(v: Lane) -> u64 {
+    match W {
+        1 => u64::from(v[3] >> 24),
+        2 => u64::from(v[3] >> 16),
+        4 => u64::from(v[3]),
+        _ => wide(v[2], v[3]),
+    }
+}
+
+/// Element by element all ones where the bit of `flags` (bit `k` for element `k`) is set, else zeros.
+#[inline(always)]
+pub fn mask<const W: u32>(flags: u32) -> Lane {
+    let register = |flags: u32| match W {
+        // A nibble's bits to the lowest bits of four bytes: no two products meet.
+        1 => ((flags & 15).wrapping_mul(0x0020_4081) & 0x0101_0101).wrapping_mul(0xFF),
+        2 => ((flags & 1) | (flags & 2) << 15).wrapping_mul(0xFFFF),
+        _ => 0u32.wrapping_sub(flags & 1),
+    };
+    match W {
+        1 | 2 | 4 => [0, 1, 2, 3].map(|i| register(flags >> (i * 4 / W))),
+        _ => {
+            let (a, b) = (register(flags), register(flags >> 1));
+            [a, a, b, b]
+        }
+    }
+}
+
+/// `v` where `flags` is set, else zeros; see [`mask`].
+#[inline(always)]
+pub fn keep<const W: u32>(v: Lane, flags: u32) -> Lane {
+    let m = mask::<W>(flags);
+    [v[0] & m[0], v[1] & m[1], v[2] & m[2], v[3] & m[3]]
+}
+
+/// Which elements of a lane begin a segment: the lane's first one is element `position` (below `length`) of a segment of `length`
+/// elements, and `pattern` has the bits 0, `length`, `2 * length`, .. set.
+#[inline(always)]
+pub fn starts(position: u32, length: u32, pattern: u32) -> u32 {
+    shl_clamp(pattern, if position == 0 { 0 } else { length - position })
+}
