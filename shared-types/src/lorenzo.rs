@@ -1,5 +1,6 @@
 //! Lorenzo predictors, block mode: how the kernels cut an array into tiles of whole segments, and division by multiplying.
 
+use crate::launch::Launch;
 use bytemuck::{Pod, Zeroable};
 
 /// Division of numbers below `2^31` by a constant from 1 to `2^31`.
@@ -23,7 +24,7 @@ impl Divisor {
     /// `n / d`; `n` is below `2^31`.
     #[inline(always)]
     pub const fn divide(self, n: u32) -> u32 {
-        (n as u64 * self.magic as u64 >> self.shift) as u32
+        ((n as u64 * self.magic as u64) >> self.shift) as u32
     }
 }
 
@@ -50,7 +51,130 @@ impl WideDivisor {
         let product = n as u128 * self.magic as u128;
         let (upper, lower) = ((product >> 64) as u64, product as u64);
         // The upper half and one bit more: `shift` may be 0.
-        (upper << 1 | lower >> 63) >> self.shift
+        ((upper << 1) | (lower >> 63)) >> self.shift
+    }
+}
+
+/// Bytes that a block of the block mode's kernels takes at most: whole segments.
+pub const TILE_BYTES: u32 = 16_384;
+
+/// Rows of 512 bytes of a warp.
+pub const ROWS: u32 = 4;
+
+/// Bytes of shared memory: what the warps tell each other.
+pub const SCAN_BYTES: u32 = 256;
+
+/// Differences without centering. Fewer blocks where masks inside lanes take registers.
+pub const fn forward_launch(word: u32, aligned: bool) -> Launch {
+    Launch { threads: 256, shared_bytes: 0, min_blocks: if aligned || word >= 4 { 4 } else { 3 } }
+}
+
+/// Differences with centering where [`BlockKind::Small`].
+pub const CENTER_SMALL: Launch = Launch { threads: 256, shared_bytes: 0, min_blocks: 4 };
+
+/// Differences with centering: the means of a tile stand in shared memory.
+pub const CENTER: Launch = Launch { threads: 256, shared_bytes: SCAN_BYTES + TILE_BYTES, min_blocks: 3 };
+
+/// Sums; as [`forward_launch`].
+pub const fn inverse_launch(word: u32, aligned: bool) -> Launch {
+    let min_blocks = match (aligned, word) {
+        (true, _) => 4,
+        (false, 1) => 2,
+        (false, _) => 3,
+    };
+    Launch { threads: 256, shared_bytes: SCAN_BYTES, min_blocks }
+}
+
+/// Block mode: what its kernels are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct BlockParams {
+    /// Elements of the array, at least 1.
+    pub elements: u64,
+    /// Segments of the array.
+    pub segments: u64,
+    /// Division by the length of a segment, and by that of the last one, for means.
+    pub mean: WideDivisor,
+    /// See [`Self::mean`].
+    pub last_mean: WideDivisor,
+    /// Division by the length of a segment, for positions in a tile.
+    pub position: Divisor,
+    /// As [`Self::last_mean`], for numbers below `2^31`.
+    pub last_position: Divisor,
+    /// Elements of a segment, 1 to 1024.
+    pub length: u32,
+    /// Elements of the last segment.
+    pub last_length: u32,
+    /// Segments of a tile.
+    pub tile_segments: u32,
+    /// Bits 0, `length`, `2 * length`, .. up to bit 31.
+    pub pattern: u32,
+    /// Segments that a row goes through, and elements of the next one.
+    pub row_segments: u32,
+    /// See [`Self::row_segments`].
+    pub row_rest: u32,
+    /// How often to take differences or sums: 1 or 2.
+    pub order: u32,
+    /// 1 where a warp's rows are whole segments, so that warps need not know of each other; else 0.
+    pub independent: u32,
+}
+
+/// Which kernel of a direction suits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockKind {
+    /// Segments are whole multiples of 16 bytes: they begin where lanes begin.
+    Aligned,
+    /// Segments are a power of two of elements, and 8 bytes at most: a lane has several whole ones.
+    Small,
+    /// All others.
+    Any,
+}
+
+impl BlockParams {
+    /// For `elements` (at least 1) of `word` bytes in segments of `length` (1 to 1024).
+    pub const fn new(elements: u64, word: u32, length: u32, order: u32) -> Self {
+        let segments = elements.div_ceil(length as u64);
+        let last_length = (elements - (segments - 1) * length as u64) as u32;
+        // A tile begins at a multiple of 16 bytes, and its means do where there are many.
+        let unit = if (length * word).is_multiple_of(16) { 1 } else { 16 / word };
+        let tile_segments = TILE_BYTES / (length * word * unit) * unit;
+        let mut pattern = 0;
+        let mut bit = 0;
+        while bit < 32 {
+            pattern |= 1 << bit;
+            bit += length;
+        }
+        let row = 512 / word;
+        Self {
+            elements,
+            segments,
+            mean: WideDivisor::new(length),
+            last_mean: WideDivisor::new(last_length),
+            position: Divisor::new(length),
+            last_position: Divisor::new(last_length),
+            length,
+            last_length,
+            tile_segments,
+            pattern,
+            row_segments: row / length,
+            row_rest: row % length,
+            order,
+            independent: (ROWS * row).is_multiple_of(length) as u32,
+        }
+    }
+
+    /// Blocks to launch.
+    pub const fn tiles(&self) -> u64 {
+        self.segments.div_ceil(self.tile_segments as u64)
+    }
+
+    /// The kernel that suits elements of `word` bytes.
+    pub const fn kind(&self, word: u32) -> BlockKind {
+        match (self.length * word).is_multiple_of(16) {
+            true => BlockKind::Aligned,
+            false if self.length.is_power_of_two() => BlockKind::Small,
+            false => BlockKind::Any,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Elements of `W` bytes, packed as memory has them into a lane's 16 bytes: sums and differences modulo `2^(8 * W)`.
 
 use cuda_std::{
-    bits::{funnel_shift_left_wrap, shl_clamp},
+    bits::{byte_permute, dp4a, funnel_shift_left_wrap, shl_clamp},
     vector::U32x4,
 };
 
@@ -132,4 +132,74 @@ pub fn keep<const W: u32>(v: Lane, flags: u32) -> Lane {
 #[inline(always)]
 pub fn starts(position: u32, length: u32, pattern: u32) -> u32 {
     shl_clamp(pattern, if position == 0 { 0 } else { length - position })
+}
+
+/// Element `k` of a lane, in the lowest bits; what stands above it has no meaning.
+#[inline(always)]
+pub fn element<const W: u32>(v: Lane, k: usize) -> u64 {
+    match W {
+        1 => u64::from(v[k / 4] >> (8 * (k % 4))),
+        2 => u64::from(v[k / 2] >> (16 * (k % 2))),
+        4 => u64::from(v[k]),
+        _ => wide(v[2 * k], v[2 * k + 1]),
+    }
+}
+
+/// The lane of `16 / W` elements, each in the lowest bits of a number.
+#[inline(always)]
+pub fn pack<const W: u32>(x: &[u64; 16]) -> Lane {
+    let pair = |a: u64, b: u64, selector| byte_permute(a as u32, b as u32, selector);
+    let bytes = |i: usize| {
+        let (lower, upper) = (pair(x[i], x[i + 1], 0x0040), pair(x[i + 2], x[i + 3], 0x0040));
+        byte_permute(lower, upper, 0x5410)
+    };
+    match W {
+        1 => [bytes(0), bytes(4), bytes(8), bytes(12)],
+        2 => [pair(x[0], x[1], 0x5410), pair(x[2], x[3], 0x5410), pair(x[4], x[5], 0x5410), pair(x[6], x[7], 0x5410)],
+        4 => [x[0] as u32, x[1] as u32, x[2] as u32, x[3] as u32],
+        _ => from_wide([x[0], x[1]]),
+    }
+}
+
+/// A lane whose every element is `x`.
+#[inline(always)]
+pub fn broadcast<const W: u32>(x: u64) -> Lane {
+    let register = match W {
+        1 => (x as u32 & 0xFF).wrapping_mul(0x0101_0101),
+        2 => byte_permute(x as u32, 0, 0x1010),
+        4 => x as u32,
+        _ => return from_wide([x, x]),
+    };
+    [register; 4]
+}
+
+/// The sum of a lane's elements as signed numbers; modulo `2^32` for `W` up to 2, in which case the upper half has no meaning.
+#[inline(always)]
+pub fn signed_sum<const W: u32>(v: Lane) -> u64 {
+    let halves = |x: u32| ((x << 16) as i32 >> 16).wrapping_add(x as i32 >> 16) as u32;
+    let word = |x: u32| x as i32 as u64;
+    match W {
+        1 => {
+            // Bytes counted from -128 on are unsigned.
+            let mut sum = 0u32.wrapping_sub(16 * 128);
+            for x in v {
+                sum = dp4a(x ^ 0x8080_8080, 0x0101_0101, sum);
+            }
+            sum.into()
+        }
+        2 => halves(v[0]).wrapping_add(halves(v[1])).wrapping_add(halves(v[2])).wrapping_add(halves(v[3])).into(),
+        4 => word(v[0]).wrapping_add(word(v[1])).wrapping_add(word(v[2])).wrapping_add(word(v[3])),
+        _ => wide(v[0], v[1]).wrapping_add(wide(v[2], v[3])),
+    }
+}
+
+/// `v` with its elements replaced by the sums from the last start up to each; `flags` are the starts.
+#[inline(always)]
+pub fn prefix_sums<const W: u32>(v: Lane, flags: u32) -> Lane {
+    let mut x = [0; 16];
+    x[0] = element::<W>(v, 0);
+    for k in 1..(16 / W) as usize {
+        x[k] = element::<W>(v, k).wrapping_add(if flags >> k & 1 == 0 { x[k - 1] } else { 0 });
+    }
+    pack::<W>(&x)
 }

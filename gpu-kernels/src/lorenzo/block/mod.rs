@@ -1,0 +1,47 @@
+//! Block mode. A *tile* is as many whole segments as fit into 16 KiB; a block takes one, each of its eight warps four rows of 512
+//! bytes. Tiles begin at multiples of 16 bytes whatever the length of a segment, so all accesses but the array's very last one are of
+//! 16 bytes, and no block needs to know of another.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `tile` | which elements a lane has, where segments begin among them, loads and stores |
+//! | `difference` | differences along a warp's rows |
+//! | `forward` | differences without centering |
+//! | `center` | means of the segments, then differences |
+//! | `scan` | sums along a warp's rows that begin anew with each segment |
+//! | `inverse` | sums; means added |
+//!
+//! Kernels come in three kinds, see `BlockKind`: where segments begin only where lanes do, masks inside lanes fall away.
+
+pub mod center;
+mod difference;
+pub mod forward;
+pub mod inverse;
+mod scan;
+mod tile;
+
+/// Repeats `$body` for the rows 0 to 3, each time with `$i` as a constant, so that rows stay in registers.
+#[cfg(target_arch = "nvptx64")]
+macro_rules! for_lines {
+    ($i:ident => $body:expr) => {{
+        for_lines!($i, $body, 0, 1, 2, 3);
+    }};
+    ($i:ident, $body:expr, $($row:literal),*) => {$({
+        const $i: usize = $row;
+        $body
+    })*};
+}
+/// The same as a loop: on the host, time to compile counts.
+#[cfg(not(target_arch = "nvptx64"))]
+macro_rules! for_lines {
+    ($i:ident => $body:expr) => {
+        #[allow(non_snake_case, clippy::needless_range_loop, reason = "a constant on a device")]
+        for $i in 0..shared_types::lorenzo::ROWS as usize {
+            $body
+        }
+    };
+}
+use for_lines;
+
+/// Rows of a warp.
+const LINES: usize = shared_types::lorenzo::ROWS as usize;
