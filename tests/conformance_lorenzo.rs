@@ -17,7 +17,7 @@ fn cases(stage: &str, element: &str) {
         }
         let plain = &input.1;
         for executor in executors() {
-            if case.elements > executor.max_elements() {
+            if case.elements > executor.max_elements() || !executor.supports(&case.settings) {
                 continue;
             }
             let at = format!("{} on {}", case.id, executor.name());
@@ -49,8 +49,8 @@ fn what_must_be_refused_is() {
         let fault = match case.lorenzo {
             Err(fault) => fault,
             Ok(lorenzo) => {
-                for executor in executors() {
-                    let settings = support::lorenzo::Settings::Lorenzo(lorenzo);
+                let settings = support::lorenzo::Settings::Lorenzo(lorenzo);
+                for executor in executors().into_iter().filter(|executor| executor.supports(&settings)) {
                     let at = format!("{} on {}", case.what, executor.name());
                     let fault = executor.forward(&settings, &plain).expect_err(&at);
                     assert!(matches!(fault, Error::Extents { .. }), "{at}: {fault}");

@@ -105,7 +105,7 @@ fn tails(component: &str, word: WordSize) -> (EncodeTail, DecodeTail) {
 }
 
 /// Memory as a device gives it: aligned, poisoned, and watched for writes around it.
-struct Memory {
+pub struct Memory {
     units: Vec<U32x4>,
     bytes: usize,
 }
@@ -113,7 +113,8 @@ struct Memory {
 impl Memory {
     const GUARD_UNITS: usize = 16;
 
-    fn new(bytes: usize, data: &[u8]) -> Self {
+    /// Memory of `bytes` bytes that begins with `data`.
+    pub fn new(bytes: usize, data: &[u8]) -> Self {
         let word = u32::from_ne_bytes([POISON; 4]);
         let unit = U32x4 { x: word, y: word, z: word, w: word };
         let mut memory = Self { units: vec![unit; bytes.div_ceil(16) + 2 * Self::GUARD_UNITS], bytes };
@@ -126,7 +127,8 @@ impl Memory {
         unsafe { std::slice::from_raw_parts(self.units.as_ptr().cast(), self.units.len() * 16) }
     }
 
-    fn bytes(&self) -> &[u8] {
+    /// The bytes between the guards.
+    pub fn bytes(&self) -> &[u8] {
         &self.all()[Self::GUARD_UNITS * 16..][..self.bytes]
     }
 
@@ -136,7 +138,8 @@ impl Memory {
         unsafe { std::slice::from_raw_parts_mut(self.pointer::<u8>(), bytes) }
     }
 
-    fn pointer<T>(&mut self) -> *mut T {
+    /// Where the bytes begin: a multiple of 16.
+    pub fn pointer<T>(&mut self) -> *mut T {
         // SAFETY: the guard is part of the units.
         unsafe { self.units.as_mut_ptr().add(Self::GUARD_UNITS).cast() }
     }
@@ -146,14 +149,15 @@ impl Memory {
     }
 
     /// Nothing was written in front of the memory or behind it.
-    fn assert_guarded(&self, name: &str) {
+    pub fn assert_guarded(&self, name: &str) {
         let (front, rest) = self.all().split_at(Self::GUARD_UNITS * 16);
         let stray = front.iter().chain(&rest[self.bytes..]).position(|byte| *byte != POISON);
         assert_eq!(stray, None, "written outside of {name}");
     }
 }
 
-fn run(shape: Launch, blocks: u32, kernel: impl Fn()) {
+/// Launches `blocks` blocks, which must not fault.
+pub fn run(shape: Launch, blocks: u32, kernel: impl Fn()) {
     if blocks > 0 {
         launch(Config::new(blocks, shape.threads, shape.shared_bytes), kernel).unwrap_or_else(|fault| panic!("{fault}"));
     }

@@ -37,6 +37,12 @@ pub trait LorenzoExecutor: Sync {
         usize::MAX
     }
 
+    /// Whether a predictor runs here at all.
+    fn supports(&self, settings: &Settings) -> bool {
+        let _ = settings;
+        true
+    }
+
     /// The ports of `plain`.
     fn forward(&self, settings: &Settings, plain: &[u8]) -> Result<Ports>;
 
@@ -47,6 +53,8 @@ pub trait LorenzoExecutor: Sync {
 /// Every place there is on this machine, or those of them that `WARPACK_EXECUTORS` names.
 pub fn executors() -> Vec<&'static dyn LorenzoExecutor> {
     let mut all: Vec<&'static dyn LorenzoExecutor> = vec![&Cpu];
+    #[cfg(feature = "cuda")]
+    all.push(&super::lorenzo_emulator::Emulator);
     if let Ok(names) = std::env::var("WARPACK_EXECUTORS") {
         all.retain(|executor| names.split(',').any(|name| name == executor.name()));
         assert!(!all.is_empty(), "nothing here is called {names}");

@@ -8,6 +8,8 @@ pub mod device;
 pub mod emulator;
 pub mod generate;
 pub mod lorenzo;
+#[cfg(feature = "cuda")]
+pub mod lorenzo_emulator;
 pub mod vectors;
 
 use std::fmt::Debug;
