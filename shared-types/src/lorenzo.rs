@@ -133,10 +133,15 @@ pub enum BlockKind {
 impl BlockParams {
     /// For `elements` (at least 1) of `word` bytes in segments of `length` (1 to 1024).
     pub const fn new(elements: u64, word: u32, length: u32, order: u32) -> Self {
-        let segments = elements.div_ceil(length as u64);
-        let last_length = (elements - (segments - 1) * length as u64) as u32;
         // A tile begins at a multiple of 16 bytes, and its means do where there are many.
         let unit = if (length * word).is_multiple_of(16) { 1 } else { 16 / word };
+        Self::of_units(elements, word, length, order, unit)
+    }
+
+    /// As [`Self::new`], tiles of a multiple of `unit` segments.
+    const fn of_units(elements: u64, word: u32, length: u32, order: u32, unit: u32) -> Self {
+        let segments = elements.div_ceil(length as u64);
+        let last_length = (elements - (segments - 1) * length as u64) as u32;
         let tile_segments = TILE_BYTES / (length * word * unit) * unit;
         let mut pattern = 0;
         let mut bit = 0;
@@ -174,6 +179,42 @@ impl BlockParams {
             true => BlockKind::Aligned,
             false if self.length.is_power_of_two() => BlockKind::Small,
             false => BlockKind::Any,
+        }
+    }
+}
+
+/// Adaptive: the shape of both directions.
+pub const ADAPTIVE: Launch = Launch { threads: 256, shared_bytes: SCAN_BYTES + 8192, min_blocks: 3 };
+
+/// Adaptive: elements of a coder's block.
+pub const CODER_BLOCK: u32 = 32;
+
+/// Adaptive: what its kernels are told. Its tiles are [`BlockParams`]' segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct AdaptiveParams {
+    /// Tiles as segments.
+    pub block: BlockParams,
+    /// 1 where second order may be chosen, else 0.
+    pub order2: u32,
+    /// 1 where centering may be chosen, else 0.
+    pub centering: u32,
+    /// 1 where the coder may store a block's first element apart, else 0.
+    pub outlier: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+impl AdaptiveParams {
+    /// For `elements` (at least 1) of `word` bytes in tiles of 1 to 32 coder's blocks.
+    pub const fn new(elements: u64, word: u32, blocks_per_tile: u32, order2: bool, centering: bool, outlier: bool) -> Self {
+        Self {
+            // A block's tiles fill whole bytes of modes.
+            block: BlockParams::of_units(elements, word, blocks_per_tile * CODER_BLOCK, 2, 4),
+            order2: order2 as u32,
+            centering: centering as u32,
+            outlier: outlier as u32,
+            reserved: 0,
         }
     }
 }

@@ -18,28 +18,56 @@ type EncodeTail = unsafe fn(*const u8, u32, u32, *mut u8, *const u64, *mut u64);
 type Decode = unsafe fn(*const u8, *const u64, u64, u32, *mut U32x4, u64, *const u32, *mut u32, *mut u64);
 type DecodeTail = unsafe fn(*const u8, *const u64, u64, u32, *mut u8, u64, *const u32, *mut u32, *mut u64);
 
-/// What is launched for a component, as `KernelNames` says it for a device.
-struct Kernels {
-    encode: Encode,
-    decode: Decode,
-    tails: Option<(EncodeTail, DecodeTail)>,
-    encode_launch: Launch,
-    decode_launch: Launch,
-    tile_bytes: u32,
+/// What is launched for a component, as `KernelNames` says it for a device. Kernels that take more than these arguments know the rest.
+pub struct Kernels {
+    /// Full chunks, plain to stream.
+    pub encode: Box<dyn Fn(*const U32x4, u32, u32, *mut u8, *mut u64, *mut u64)>,
+    /// Full chunks, stream to plain.
+    pub decode: Box<dyn Fn(*const u8, *const u64, u64, u32, *mut U32x4, u64, *const u32, *mut u32, *mut u64)>,
+    /// The short last chunk, where it has kernels of its own.
+    pub tails: Option<Tails>,
+    /// Shape of `encode`.
+    pub encode_launch: Launch,
+    /// Shape of `decode`.
+    pub decode_launch: Launch,
+    /// Plain bytes of a block.
+    pub tile_bytes: u32,
+}
+
+/// The short last chunk, both ways.
+pub struct Tails {
+    /// Plain to stream.
+    pub encode: Box<dyn Fn(*const u8, u32, u32, *mut u8, *const u64, *mut u64)>,
+    /// Stream to plain.
+    pub decode: Box<dyn Fn(*const u8, *const u64, u64, u32, *mut u8, u64, *const u32, *mut u32, *mut u64)>,
 }
 
 impl Kernels {
     fn of(spec: &Spec) -> Self {
         let (encode, decode) = kernels(spec.entry.name, spec.settings);
-        let chunk = spec.settings.chunk;
-        if let "clog" | "hclog" = spec.entry.name {
-            let tails = Some(tails(spec.entry.name, spec.settings.word));
-            let (encode_launch, decode_launch) = (encode_launch(chunk, spec.entry.name == "hclog"), DECODE);
-            return Self { encode, decode, tails, encode_launch, decode_launch, tile_bytes: TILE_BYTES };
+        let (tails, encode_launch, decode_launch, tile_bytes) = if let "clog" | "hclog" = spec.entry.name {
+            let (encode, decode) = tails(spec.entry.name, spec.settings.word);
+            let tails = Tails {
+                // SAFETY: whoever calls keeps the kernel's promises; so below.
+                encode: Box::new(move |p, n, c, s, l, r| unsafe { encode(p, n, c, s, l, r) }),
+                // SAFETY: as above.
+                decode: Box::new(move |s, l, n, c, p, m, o, t, r| unsafe { decode(s, l, n, c, p, m, o, t, r) }),
+            };
+            (Some(tails), encode_launch(spec.settings.chunk, spec.entry.name == "hclog"), DECODE, TILE_BYTES)
+        } else {
+            use shared_types::reducer;
+            (None, reducer::ENCODE, reducer::DECODE, reducer::TILE_BYTES)
+        };
+        Self {
+            // SAFETY: as above.
+            encode: Box::new(move |p, n, c, s, l, r| unsafe { encode(p, n, c, s, l, r) }),
+            // SAFETY: as above.
+            decode: Box::new(move |s, l, n, c, p, m, o, t, r| unsafe { decode(s, l, n, c, p, m, o, t, r) }),
+            tails,
+            encode_launch,
+            decode_launch,
+            tile_bytes,
         }
-        use shared_types::reducer;
-        let (encode_launch, decode_launch) = (reducer::ENCODE, reducer::DECODE);
-        Self { encode, decode, tails: None, encode_launch, decode_launch, tile_bytes: reducer::TILE_BYTES }
     }
 }
 
@@ -169,7 +197,11 @@ pub struct Emulator;
 impl Emulator {
     /// Decodes whatever `coded` is.
     pub fn outcome(&self, spec: &Spec, coded: &[u8], plain_capacity: usize) -> Outcome {
-        let (settings, kernels) = (spec.settings, Kernels::of(spec));
+        self.outcome_of(&Kernels::of(spec), spec.settings, coded, plain_capacity)
+    }
+
+    /// Decodes whatever `coded` is by these kernels.
+    pub fn outcome_of(&self, kernels: &Kernels, settings: Settings, coded: &[u8], plain_capacity: usize) -> Outcome {
         let chunks = Container { plain: plain_capacity as u32, chunk: settings.chunk }.chunks();
         let scan_blocks = chunks.div_ceil(SCAN_ENTRIES).max(1);
         let capacity = plain_capacity as u64;
@@ -178,7 +210,7 @@ impl Emulator {
         let mut look_back = Memory::new(8 * scan_blocks as usize, &vec![0; 8 * scan_blocks as usize]);
         let mut statuses = Memory::new(4 * chunks as usize, &vec![0xFF; 4 * chunks as usize]);
         let mut report = Memory::new(size_of::<StreamReport>(), &[0xFF; size_of::<StreamReport>()]);
-        let decode = kernels.decode;
+        let decode = &kernels.decode;
         let log2 = settings.chunk.log2();
         let (s, p, o) = (stream.pointer(), plain.pointer::<u8>(), offsets.pointer());
         let (l, t, r, none) = (look_back.pointer(), statuses.pointer(), report.pointer(), std::ptr::null());
@@ -189,8 +221,8 @@ impl Emulator {
             run(kernels.decode_launch, plain_capacity.div_ceil(kernels.tile_bytes as usize) as u32, || {
                 decode(s, none, bytes, log2, p.cast(), capacity, o, t, r)
             });
-            if let Some((_, tail)) = kernels.tails {
-                run(TAIL, 1, || tail(s, none, bytes, log2, p, capacity, o, t, r));
+            if let Some(tails) = &kernels.tails {
+                run(TAIL, 1, || (tails.decode)(s, none, bytes, log2, p, capacity, o, t, r));
             }
         }
         for (memory, name) in [(&plain, "plain"), (&offsets, "offsets"), (&statuses, "statuses"), (&report, "report")] {
@@ -229,10 +261,20 @@ impl Executor for Emulator {
     }
 
     fn encode(&self, spec: &Spec, plain: &[u8]) -> Result<Vec<u8>> {
-        let (settings, kernels) = (spec.settings, Kernels::of(spec));
+        Ok(self.stream_of(&Kernels::of(spec), spec.settings, plain))
+    }
+
+    fn decode(&self, spec: &Spec, coded: &[u8], plain_bytes: usize) -> Result<Vec<u8>> {
+        as_cpu(spec, coded, plain_bytes, self.outcome(spec, coded, plain_bytes))
+    }
+}
+
+impl Emulator {
+    /// The stream that these kernels make of `plain`.
+    pub fn stream_of(&self, kernels: &Kernels, settings: Settings, plain: &[u8]) -> Vec<u8> {
         let container = Container { plain: plain.len() as u32, chunk: settings.chunk };
         if plain.is_empty() {
-            return Ok(Vec::new());
+            return Vec::new();
         }
         // Where there is a kernel for the short last chunk, the other takes the full ones alone.
         let of_tiles = match kernels.tails {
@@ -244,26 +286,20 @@ impl Executor for Emulator {
         let scratch_bytes = 8 * plain.len().div_ceil(kernels.tile_bytes as usize);
         let mut look_back = Memory::new(scratch_bytes, &vec![0; scratch_bytes]);
         let mut report = Memory::new(size_of::<StreamReport>(), &[0xFF; size_of::<StreamReport>()]);
-        let encode = kernels.encode;
+        let encode = &kernels.encode;
         let (p, s, l, r) = (input.pointer::<u8>(), stream.pointer(), look_back.pointer(), report.pointer());
-        // SAFETY: the sizes are those that the kernels ask for, as in `DeviceCodec::encode`.
-        unsafe {
-            run(kernels.encode_launch, of_tiles.div_ceil(kernels.tile_bytes), || {
-                encode(p.cast(), container.plain, settings.chunk.log2(), s, l, r)
-            });
-            if let Some((tail, _)) = kernels.tails.filter(|_| of_tiles < container.plain) {
-                run(TAIL, 1, || tail(p, container.plain, settings.chunk.log2(), s, l, r));
-            }
+        // The sizes are those that the kernels ask for, as in `DeviceCodec::encode`.
+        run(kernels.encode_launch, of_tiles.div_ceil(kernels.tile_bytes), || {
+            encode(p.cast(), container.plain, settings.chunk.log2(), s, l, r)
+        });
+        if let Some(tails) = kernels.tails.as_ref().filter(|_| of_tiles < container.plain) {
+            run(TAIL, 1, || (tails.encode)(p, container.plain, settings.chunk.log2(), s, l, r));
         }
         for (memory, name) in [(&input, "plain"), (&stream, "stream"), (&look_back, "look-back"), (&report, "report")] {
             memory.assert_guarded(name);
         }
         let report: Vec<u64> = report.words().collect();
         assert_eq!(report[StreamReport::STREAM_FAULT], NO_FAULT);
-        Ok(stream.bytes()[..report[StreamReport::BYTES] as usize].to_vec())
-    }
-
-    fn decode(&self, spec: &Spec, coded: &[u8], plain_bytes: usize) -> Result<Vec<u8>> {
-        as_cpu(spec, coded, plain_bytes, self.outcome(spec, coded, plain_bytes))
+        stream.bytes()[..report[StreamReport::BYTES] as usize].to_vec()
     }
 }

@@ -1,12 +1,18 @@
 //! The Lorenzo kernels under the emulator, launched as the library launches them on a device.
 
-use super::emulator::{Memory, run};
+use super::emulator::{self, Kernels, Memory, Tails, run};
 use super::lorenzo::{LorenzoExecutor, Settings};
 use cuda_std::vector::U32x4;
 use gpu_kernels::lorenzo::block::{center, forward, inverse};
-use shared_types::lorenzo::{BlockKind, BlockParams, CENTER, CENTER_SMALL, forward_launch, inverse_launch};
+use gpu_kernels::lorenzo::{adaptive, fused};
+use shared_types::clog::{DECODE, encode_launch};
+use shared_types::lc::{ChunkSize, TILE_BYTES};
+use shared_types::lorenzo::{
+    ADAPTIVE, AdaptiveParams, BlockKind, BlockParams, CENTER, CENTER_SMALL, forward_launch, inverse_launch,
+};
 use warpack::Result;
-use warpack::lorenzo::{Lorenzo, Ports, Predictor};
+use warpack::lorenzo::{AdaptiveLorenzo, Lorenzo, Policy, Ports, Predictor};
+use warpack::stage::lc::{Decoded, Settings as ChunkSettings};
 
 type Forward = unsafe fn(*const U32x4, *mut U32x4, BlockParams);
 type Center = unsafe fn(*const U32x4, *mut U32x4, *mut U32x4, BlockParams);
@@ -77,17 +83,25 @@ impl LorenzoExecutor for Emulator {
     }
 
     fn supports(&self, settings: &Settings) -> bool {
-        matches!(settings, Settings::Lorenzo(lorenzo) if lorenzo.segments().is_some())
+        match settings {
+            Settings::Lorenzo(lorenzo) => lorenzo.segments().is_some(),
+            Settings::Adaptive(_) => true,
+            Settings::Tiled(_) => false,
+        }
     }
 
     fn forward(&self, settings: &Settings, plain: &[u8]) -> Result<Ports> {
-        let Settings::Lorenzo(lorenzo) = settings else { unreachable!("not supported") };
         let word = settings.element().bytes() as u32;
         let elements = (plain.len() as u64) / u64::from(word);
         let sizes = settings.port_bytes(plain.len() as u64)?;
         if elements == 0 {
             return settings.forward(plain);
         }
+        let lorenzo = match settings {
+            Settings::Lorenzo(lorenzo) => lorenzo,
+            Settings::Adaptive(lorenzo) => return Ok(adaptive_forward(lorenzo, plain)),
+            Settings::Tiled(_) => unreachable!("not supported"),
+        };
         let (params, centering) = block(lorenzo, elements).expect("supported");
         let (mut input, mut output) = (Memory::new(plain.len(), plain), Memory::new(sizes.output as usize, &[]));
         let mut means = Memory::new(sizes.means as usize, &[]);
@@ -111,13 +125,17 @@ impl LorenzoExecutor for Emulator {
     }
 
     fn inverse(&self, settings: &Settings, ports: &Ports, elements: usize) -> Result<Vec<u8>> {
-        let Settings::Lorenzo(lorenzo) = settings else { unreachable!("not supported") };
         let word = settings.element().bytes() as u32;
         let bytes = elements * word as usize;
         let cpu = settings.inverse(ports.as_ref(), bytes as u64);
         if elements == 0 || cpu.is_err() {
             return cpu;
         }
+        let lorenzo = match settings {
+            Settings::Lorenzo(lorenzo) => lorenzo,
+            Settings::Adaptive(lorenzo) => return Ok(adaptive_inverse(lorenzo, ports, bytes)),
+            Settings::Tiled(_) => unreachable!("not supported"),
+        };
         let (params, centering) = block(lorenzo, elements as u64).expect("supported");
         let (mut input, mut output) = (Memory::new(bytes, &ports.output), Memory::new(bytes, &[]));
         let mut means = Memory::new(ports.means.len(), &ports.means);
@@ -130,4 +148,116 @@ impl LorenzoExecutor for Emulator {
         output.assert_guarded("output");
         Ok(output.bytes().to_vec())
     }
+}
+
+fn adaptive_params(lorenzo: &AdaptiveLorenzo, bytes: usize) -> AdaptiveParams {
+    let word = lorenzo.element().bytes();
+    AdaptiveParams::new(
+        bytes as u64 / word,
+        word as u32,
+        lorenzo.blocks_per_tile(),
+        lorenzo.enable_order2(),
+        lorenzo.enable_centering(),
+        lorenzo.policy() == Policy::Outlier,
+    )
+}
+
+fn adaptive_forward(lorenzo: &AdaptiveLorenzo, plain: &[u8]) -> Ports {
+    let params = adaptive_params(lorenzo, plain.len());
+    let kernel = match lorenzo.element().bytes() {
+        2 => adaptive::adaptive_lorenzo_forward_w2,
+        _ => adaptive::adaptive_lorenzo_forward_w4,
+    };
+    let sizes = lorenzo.port_bytes(plain.len() as u64).expect("checked");
+    let blocks = params.block.tiles() as u32;
+    let (mut input, mut output) = (Memory::new(plain.len(), plain), Memory::new(plain.len(), &[]));
+    let (mut modes, mut means) = (Memory::new(sizes.modes as usize, &[]), Memory::new(sizes.means as usize, &[]));
+    let mut look_back = Memory::new(8 * blocks as usize, &vec![0; 8 * blocks as usize]);
+    let mut centered = Memory::new(8, &[]);
+    let (i, o, d, m) = (input.pointer(), output.pointer(), modes.pointer(), means.pointer());
+    let (l, c) = (look_back.pointer(), centered.pointer());
+    // SAFETY: the sizes are those that the kernel asks for.
+    unsafe { run(ADAPTIVE, blocks, || kernel(i, o, d, m, l, c, params)) };
+    for (memory, name) in [(&output, "output"), (&modes, "modes"), (&means, "means"), (&centered, "centered")] {
+        memory.assert_guarded(name);
+    }
+    let count = u64::from_le_bytes(centered.bytes().try_into().expect("eight bytes"));
+    let means = means.bytes()[..(count * lorenzo.element().bytes()) as usize].to_vec();
+    Ports { output: output.bytes().to_vec(), means, modes: modes.bytes().to_vec() }
+}
+
+fn adaptive_inverse(lorenzo: &AdaptiveLorenzo, ports: &Ports, bytes: usize) -> Vec<u8> {
+    let params = adaptive_params(lorenzo, bytes);
+    let kernel = match lorenzo.element().bytes() {
+        2 => adaptive::adaptive_lorenzo_inverse_w2,
+        _ => adaptive::adaptive_lorenzo_inverse_w4,
+    };
+    let blocks = params.block.tiles() as u32;
+    let held = ports.means.len() as u64 / lorenzo.element().bytes();
+    let (mut input, mut output) = (Memory::new(bytes, &ports.output), Memory::new(bytes, &[]));
+    let (mut modes, mut means) = (Memory::new(ports.modes.len(), &ports.modes), Memory::new(ports.means.len(), &ports.means));
+    let mut look_back = Memory::new(8 * blocks as usize, &vec![0; 8 * blocks as usize]);
+    let mut centered = Memory::new(8, &[]);
+    let (i, o, d, m) = (input.pointer(), output.pointer(), modes.pointer(), means.pointer());
+    let (l, c) = (look_back.pointer(), centered.pointer());
+    // SAFETY: as above.
+    unsafe { run(ADAPTIVE, blocks, || kernel(i, d, m, held, o, l, c, params)) };
+    for (memory, name) in [(&output, "output"), (&centered, "centered")] {
+        memory.assert_guarded(name);
+    }
+    assert_eq!(u64::from_le_bytes(centered.bytes().try_into().expect("eight bytes")), held);
+    output.bytes().to_vec()
+}
+
+type Encode = unsafe fn(*const U32x4, u32, u32, *mut u8, *mut u64, *mut u64, u32, u32);
+type EncodeTail = unsafe fn(*const u8, u32, u32, *mut u8, *const u64, *mut u64, u32, u32);
+type Decode = unsafe fn(*const u8, *const u64, u64, u32, *mut U32x4, u64, *const u32, *mut u32, *mut u64, u32, u32);
+type DecodeTail = unsafe fn(*const u8, *const u64, u64, u32, *mut u8, u64, *const u32, *mut u32, *mut u64, u32, u32);
+
+/// Lorenzo, zigzag and CLOG in one.
+fn fused(settings: ChunkSettings, length: u32, order: u32) -> Kernels {
+    use ChunkSize::{C4096, C8192, C16384};
+    let (encode, decode): (Encode, Decode) = match (settings.word.bytes(), settings.chunk) {
+        (2, C4096) => (fused::lorenzo_clog_encode_w2_c4096, fused::lorenzo_clog_decode_w2_c4096),
+        (2, C8192) => (fused::lorenzo_clog_encode_w2_c8192, fused::lorenzo_clog_decode_w2_c8192),
+        (2, C16384) => (fused::lorenzo_clog_encode_w2_c16384, fused::lorenzo_clog_decode_w2_c16384),
+        (_, C4096) => (fused::lorenzo_clog_encode_w4_c4096, fused::lorenzo_clog_decode_w4_c4096),
+        (_, C8192) => (fused::lorenzo_clog_encode_w4_c8192, fused::lorenzo_clog_decode_w4_c8192),
+        (_, C16384) => (fused::lorenzo_clog_encode_w4_c16384, fused::lorenzo_clog_decode_w4_c16384),
+    };
+    let (encode_tail, decode_tail): (EncodeTail, DecodeTail) = match settings.word.bytes() {
+        2 => (fused::lorenzo_clog_encode_tail_w2, fused::lorenzo_clog_decode_tail_w2),
+        _ => (fused::lorenzo_clog_encode_tail_w4, fused::lorenzo_clog_decode_tail_w4),
+    };
+    let (b, k) = (length, order);
+    Kernels {
+        // SAFETY: whoever calls keeps the kernel's promises; so below.
+        encode: Box::new(move |p, n, c, s, l, r| unsafe { encode(p, n, c, s, l, r, b, k) }),
+        // SAFETY: as above.
+        decode: Box::new(move |s, l, n, c, p, m, o, t, r| unsafe { decode(s, l, n, c, p, m, o, t, r, b, k) }),
+        tails: Some(Tails {
+            // SAFETY: as above.
+            encode: Box::new(move |p, n, c, s, l, r| unsafe { encode_tail(p, n, c, s, l, r, b, k) }),
+            // SAFETY: as above.
+            decode: Box::new(move |s, l, n, c, p, m, o, t, r| unsafe { decode_tail(s, l, n, c, p, m, o, t, r, b, k) }),
+        }),
+        encode_launch: encode_launch(settings.chunk, true),
+        decode_launch: DECODE,
+        tile_bytes: TILE_BYTES,
+    }
+}
+
+/// The stream of `plain`, by the fused kernels.
+pub fn encode_fused(plain: &[u8], settings: ChunkSettings, length: u32, order: u32) -> Vec<u8> {
+    emulator::Emulator.stream_of(&fused(settings, length, order), settings, plain)
+}
+
+/// What is in `coded`, by the fused kernels.
+pub fn decode_fused(coded: &[u8], plain_bytes: usize, settings: ChunkSettings, length: u32, order: u32) -> Vec<u8> {
+    if plain_bytes == 0 {
+        return Vec::new();
+    }
+    let outcome = emulator::Emulator.outcome_of(&fused(settings, length, order), settings, coded, plain_bytes);
+    assert_eq!(outcome.decoded, Decoded::Whole { plain_bytes: plain_bytes as u64 });
+    outcome.plain
 }

@@ -118,8 +118,10 @@ pub(crate) unsafe fn report_chunk(statuses: *mut u32, report: *mut u64, chunk: u
 ///
 /// # Safety
 /// As for the entry points.
+///
+/// `back` makes plain rows of a warp's decoded ones, one after another.
 #[inline(always)]
-unsafe fn decode<const W: u32, const C: u32, const H: bool>(
+pub(crate) unsafe fn decode<const W: u32, const C: u32, const H: bool>(
     stream: *const u8,
     length: *const u64,
     capacity: u64,
@@ -128,6 +130,7 @@ unsafe fn decode<const W: u32, const C: u32, const H: bool>(
     offsets: *const u32,
     statuses: *mut u32,
     report: *mut u64,
+    mut back: impl FnMut(usize, U32x4) -> U32x4,
 ) {
     let lane = warp::lane_id();
     let unit = thread::block_idx_x() * (TILE_BYTES / 4096) + thread::thread_idx_x() / 32;
@@ -181,7 +184,7 @@ unsafe fn decode<const W: u32, const C: u32, const H: bool>(
         unsafe {
             let row = pack::unpack::<W>(coded.window(at, bits), width);
             let row = if H && as_zigzag { zigzag::unzigzag::<W>(row) } else { row };
-            global::store_streaming_v4(to.add(I * 32), row);
+            global::store_streaming_v4(to.add(I * 32), back(I, row));
         }
     });
 }
@@ -209,7 +212,7 @@ macro_rules! entry_points {
             report: *mut u64,
         ) {
             // SAFETY: the caller's promise.
-            unsafe { decode::<$word, $chunk, $zigzag>(stream, length, capacity, plain, plain_capacity, offsets, statuses, report) }
+            unsafe { decode::<$word, $chunk, $zigzag>(stream, length, capacity, plain, plain_capacity, offsets, statuses, report, |_, row| row) }
         }
     )*};
 }

@@ -68,13 +68,16 @@ struct Piece {
 /// Launched with [`encode_launch`], one block per started tile of full chunks. `plain` is 16-aligned and holds `plain_bytes`;
 /// `stream` is 16-aligned and holds the longest stream of that many bytes; `look_back` has a zero word per block,
 /// `report` is a `StreamReport` of ones. Nothing else touches the outputs until the launch is over.
+///
+/// `front` makes the words to be coded of a warp's plain rows; HCLOG (`H`), which reads rows twice, has none.
 #[inline(always)]
-unsafe fn encode<const W: u32, const C: u32, const H: bool>(
+pub(crate) unsafe fn encode<const W: u32, const C: u32, const H: bool>(
     plain: *const U32x4,
     plain_bytes: u32,
     stream: *mut u8,
     look_back: *mut u64,
     report: *mut u64,
+    front: impl Fn(&mut [U32x4; ROWS]),
 ) {
     let s = shared::dynamic::<EncodeShared>();
     let lane = warp::lane_id();
@@ -96,6 +99,7 @@ unsafe fn encode<const W: u32, const C: u32, const H: bool>(
         // SAFETY: as above.
         for_rows!(I => rows[I] = unsafe { global::load_streaming_v4(from.add(I * 32)) });
     }
+    front(&mut rows);
     // Subchunk of this lane in row `i`.
     let subchunk = |i: u32| (part * ROWS as u32 + i) * Shape::<W, C, H>::PARTS + lane / Shape::<W, C, H>::LANES;
 
@@ -375,7 +379,7 @@ macro_rules! entry_points {
         #[kernel(launch = encode_launch(ChunkSize::$chunk, $zigzag))]
         pub unsafe fn $name(plain: *const U32x4, plain_bytes: u32, _chunk_log2: u32, stream: *mut u8, look_back: *mut u64, report: *mut u64) {
             // SAFETY: the caller's promise.
-            unsafe { encode::<$word, { ChunkSize::$chunk.bytes() }, $zigzag>(plain, plain_bytes, stream, look_back, report) }
+            unsafe { encode::<$word, { ChunkSize::$chunk.bytes() }, $zigzag>(plain, plain_bytes, stream, look_back, report, |_| {}) }
         }
     )*};
 }

@@ -13,7 +13,7 @@ pub mod decode;
 pub mod encode;
 pub(crate) mod pack;
 pub mod tail;
-mod zigzag;
+pub(crate) mod zigzag;
 
 use crate::{ROW_BYTES, ROWS, collectives::warp_inclusive_sum, for_rows};
 

@@ -50,7 +50,7 @@ const fn word_size<const W: u32>() -> WordSize {
 /// # Safety
 /// `plain` is aligned to the word size and holds the word.
 #[inline(always)]
-unsafe fn load_word<const W: u32>(plain: *const u8, i: u32) -> (u32, u32) {
+pub(crate) unsafe fn load_word<const W: u32>(plain: *const u8, i: u32) -> (u32, u32) {
     // SAFETY: the caller vouches for the word.
     unsafe {
         match W {
@@ -70,7 +70,7 @@ unsafe fn load_word<const W: u32>(plain: *const u8, i: u32) -> (u32, u32) {
 /// # Safety
 /// As for [`load_word`].
 #[inline(always)]
-unsafe fn store_word<const W: u32>(plain: *mut u8, i: u32, lower: u32, upper: u32) {
+pub(crate) unsafe fn store_word<const W: u32>(plain: *mut u8, i: u32, lower: u32, upper: u32) {
     // SAFETY: the caller vouches for the word.
     unsafe {
         match W {
@@ -84,13 +84,13 @@ unsafe fn store_word<const W: u32>(plain: *mut u8, i: u32, lower: u32, upper: u3
 
 /// A word's halves as one number.
 #[inline(always)]
-fn join_word((lower, upper): (u32, u32)) -> u64 {
+pub(crate) fn join_word((lower, upper): (u32, u32)) -> u64 {
     u64::from(upper) << 32 | u64::from(lower)
 }
 
 /// The zigzag of one word.
 #[inline(always)]
-fn zigzag_word<const W: u32>((lower, upper): (u32, u32)) -> (u32, u32) {
+pub(crate) fn zigzag_word<const W: u32>((lower, upper): (u32, u32)) -> (u32, u32) {
     let v = zigzag::zigzag::<W>(U32x4 { x: lower, y: upper, z: 0, w: 0 });
     (v.x, v.y)
 }
@@ -118,15 +118,18 @@ fn or_bits(packed: &SharedArray<u32, PACKED_WORDS>, at: u32, value: u32, bits: u
 /// Encodes the last chunk, shorter than `1 << chunk_log2`, behind what the full chunks' kernel left.
 ///
 /// # Safety
-/// As for the entry points.
+/// As for the entry points; `front` is called with the chunk's plain bytes and a word that they hold.
+///
+/// `front` gives a word to be coded.
 #[inline(always)]
-unsafe fn encode_tail<const W: u32, const H: bool>(
+pub(crate) unsafe fn encode_tail<const W: u32, const H: bool>(
     plain: *const u8,
     plain_bytes: u32,
     chunk_log2: u32,
     stream: *mut u8,
     look_back: *const u64,
     report: *mut u64,
+    front: impl Fn(*const u8, u32) -> (u32, u32),
 ) {
     let s = shared::dynamic::<TailShared>();
     let (thread, lane) = (thread::thread_idx_x(), warp::lane_id());
@@ -148,8 +151,7 @@ unsafe fn encode_tail<const W: u32, const H: bool>(
         let (mut largest, mut largest_zigzag) = (0, 0);
         let mut i = words.start + lane;
         while i < words.end {
-            // SAFETY: a word of the chunk.
-            let word = unsafe { load_word::<W>(plain, i) };
+            let word = front(plain, i);
             lower |= word.0;
             upper |= word.1;
             if H {
@@ -188,10 +190,16 @@ unsafe fn encode_tail<const W: u32, const H: bool>(
 
     if raw {
         let mut i = thread;
-        while i < layout.len {
-            // SAFETY: a byte of the chunk.
-            or_bits(&s.packed, i * 8, u32::from(unsafe { *plain.add(i as usize) }), 8);
+        while i < layout.words() {
+            let (lower, upper) = front(plain, i);
+            or_bits(&s.packed, i * 8 * W, lower, (8 * W).min(32));
+            or_bits(&s.packed, i * 8 * W + 32, upper, (8 * W).saturating_sub(32));
             i += TAIL.threads;
+        }
+        if thread < layout.leftover() {
+            let i = layout.len - layout.leftover() + thread;
+            // SAFETY: a byte behind the last whole word.
+            or_bits(&s.packed, i * 8, u32::from(unsafe { *plain.add(i as usize) }), 8);
         }
     } else {
         if warp_index == 0 {
@@ -213,8 +221,7 @@ unsafe fn encode_tail<const W: u32, const H: bool>(
             let (first, _) = warp::warp_shuffle_idx(ALL_LANES, before, sub, 32);
             let mut i = words.start + lane;
             while i < words.end {
-                // SAFETY: a word of the chunk.
-                let word = unsafe { load_word::<W>(plain, i) };
+                let word = front(plain, i);
                 let (lower, upper) = if H && flags >> sub & 1 != 0 { zigzag_word::<W>(word) } else { word };
                 let at = (lead + layout.header_bytes()) * 8 + first + (i - words.start) * width;
                 or_bits(&s.packed, at, lower, width.min(32));
@@ -245,9 +252,11 @@ unsafe fn encode_tail<const W: u32, const H: bool>(
 /// Decodes the last chunk if it is short.
 ///
 /// # Safety
-/// As for the entry points.
+/// As for the entry points; `back` is called with the chunk's place.
+///
+/// `back` makes the plain words of the decoded ones that all threads have written to `plain`; all threads call it.
 #[inline(always)]
-unsafe fn decode_tail<const W: u32, const H: bool>(
+pub(crate) unsafe fn decode_tail<const W: u32, const H: bool>(
     stream: *const u8,
     length: *const u64,
     capacity: u64,
@@ -257,6 +266,7 @@ unsafe fn decode_tail<const W: u32, const H: bool>(
     offsets: *const u32,
     statuses: *mut u32,
     report: *mut u64,
+    back: impl Fn(*mut u8, u32),
 ) {
     let (thread, lane) = (thread::thread_idx_x(), warp::lane_id());
     // SAFETY: the caller's promises.
@@ -289,6 +299,7 @@ unsafe fn decode_tail<const W: u32, const H: bool>(
             // SAFETY: a status per chunk.
             unsafe { report_chunk(statuses, report, chunk, ChunkStatus::Ok) };
         }
+        back(plain, layout.words());
         return;
     }
 
@@ -354,6 +365,7 @@ unsafe fn decode_tail<const W: u32, const H: bool>(
         // SAFETY: a status per chunk.
         unsafe { report_chunk(statuses, report, chunk, status) };
     }
+    back(plain, layout.words());
 }
 
 /// The entry points, one pair per word size.
@@ -367,7 +379,7 @@ macro_rules! entry_points {
         #[kernel(launch = shared_types::clog::TAIL)]
         pub unsafe fn $encode(plain: *const u8, plain_bytes: u32, chunk_log2: u32, stream: *mut u8, look_back: *const u64, report: *mut u64) {
             // SAFETY: the caller's promise.
-            unsafe { encode_tail::<$word, $zigzag>(plain, plain_bytes, chunk_log2, stream, look_back, report) }
+            unsafe { encode_tail::<$word, $zigzag>(plain, plain_bytes, chunk_log2, stream, look_back, report, |plain, i| load_word::<$word>(plain, i)) }
         }
 
         /// Decodes the last chunk of a stream if it is short, and does nothing otherwise.
@@ -388,7 +400,7 @@ macro_rules! entry_points {
             report: *mut u64,
         ) {
             // SAFETY: the caller's promise.
-            unsafe { decode_tail::<$word, $zigzag>(stream, length, capacity, chunk_log2, plain, plain_capacity, offsets, statuses, report) }
+            unsafe { decode_tail::<$word, $zigzag>(stream, length, capacity, chunk_log2, plain, plain_capacity, offsets, statuses, report, |_, _| {}) }
         }
     )*};
 }

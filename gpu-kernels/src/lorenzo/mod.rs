@@ -4,6 +4,10 @@
 //! |---|---|
 //! | `packed` | sums, differences and masks of elements as they stand in 16 bytes |
 //! | `block` | block mode: differences and sums of first and second order inside segments of 1 to 1024 elements |
+//! | `adaptive` | tiles that choose order and centering by what a coder of bit planes would take |
+//! | `fused` | block mode of segments that divide 4096 bytes, zigzag and CLOG in one kernel |
 
+pub mod adaptive;
 pub mod block;
+pub mod fused;
 pub(crate) mod packed;

@@ -208,6 +208,21 @@ impl<'a> DeviceSliceMut<'a> {
     }
 }
 
+/// Every buffer that a kernel touches begins at such a multiple.
+const ALIGN: u64 = 16;
+
+/// `buffer` begins where kernels want it and has `need` bytes of the `have` that it should.
+pub(crate) fn check_buffer(buffer: &'static str, address: u64, have: usize, need: u64) -> Result<()> {
+    let have = have as u64;
+    if have < need {
+        Err(Error::BufferTooSmall { buffer, need, have })
+    } else if !address.is_multiple_of(ALIGN) {
+        Err(Error::Alignment { buffer, address, align: ALIGN })
+    } else {
+        Ok(())
+    }
+}
+
 /// Start and length of `range` within `len` bytes.
 fn part(range: impl RangeBounds<usize>, len: usize) -> (usize, usize) {
     let start = match range.start_bound() {

@@ -29,13 +29,15 @@
 //! # Ok::<(), warpack::Error>(())
 //! ```
 
-#![forbid(unsafe_code)]
-
 mod cpu;
+#[cfg(feature = "cuda")]
+mod cuda;
 mod ports;
 mod settings;
 pub mod zigzag;
 
+#[cfg(feature = "cuda")]
+pub use cuda::{DevicePorts, DevicePortsMut, DevicePredictor, MEANS_COUNT_BYTES};
 pub use ports::{PortBytes, Ports, PortsMut, PortsRef, Predictor};
 pub use settings::{
     AdaptiveBuilder, AdaptiveLorenzo, Builder, DEFAULT_BLOCK_SIZE, Lorenzo, MAX_BLOCK_SIZE, Mode, Order, Policy, Segments,

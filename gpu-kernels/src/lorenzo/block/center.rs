@@ -21,7 +21,7 @@ use cuda_std::{
 use shared_types::lorenzo::{BlockParams, CENTER, CENTER_SMALL, TILE_BYTES};
 
 /// An unsigned number of an element's size.
-trait Bits: SharedValue + 'static {
+pub(crate) trait Bits: SharedValue + 'static {
     /// The lowest bits of `x`.
     fn cut(x: u64) -> Self;
     /// The number.
@@ -70,6 +70,71 @@ fn mean<const W: u32>(sum: u64, last: bool, params: &BlockParams) -> u64 {
     if rounded < 0 { 0u64.wrapping_sub(quotient) } else { quotient }
 }
 
+/// Calls `set` with the number in the tile and the mean of every segment, in the lane that has its last element. All threads of a block
+/// call this; `last_segment` is the number of the array's last segment.
+#[inline(always)]
+pub(crate) fn segment_means<const W: u32, const ALIGNED: bool>(
+    rows: &[Lane; LINES],
+    places: &[Place; LINES],
+    tile: Tile<W>,
+    exchange: &Exchange,
+    params: &BlockParams,
+    last_segment: u64,
+    set: impl Fn(u32, u64),
+) {
+    // Sum: what each lane has from its last start on.
+    let mut scans = [RowScan::default(); LINES];
+    let mut carry = Carry::default();
+    for_lines!(I => {
+        let starts = places[I].starts & ((1 << Tile::<W>::LANE) - 1);
+        let (own, begins) = if ALIGNED {
+            (signed_sum::<W>(rows[I]), places[I].position == 0)
+        } else {
+            // The bits from the highest start on; all where there is none.
+            let from = if starts == 0 { u32::MAX } else { u32::MAX << (31 - starts.leading_zeros()) };
+            (signed_sum::<W>(keep::<W>(rows[I], from)), starts != 0)
+        };
+        scans[I] = if W <= 2 { scan_row::<true>(own, begins) } else { scan_row::<false>(own, begins) };
+        carry = scans[I].next(carry);
+    });
+    let mut carry = if params.independent != 0 { Carry::default() } else { exchange.incoming(0, carry) };
+    // Mean: where a segment ends.
+    for_lines!(I => {
+        let (incoming, next) = scans[I].chain(carry);
+        carry = next;
+        let place = places[I];
+        let have = tile.have(I);
+        // Element `k` is its segment's last one if the next one is a start, or is not there.
+        let is_end = tile.at + I as u32 * Tile::<W>::ROW + have == tile.live;
+        if ALIGNED {
+            if have > 0 && (place.position + Tile::<W>::LANE == params.length || is_end) {
+                let sum = signed_sum::<W>(rows[I]).wrapping_add(if place.position == 0 { 0 } else { incoming });
+                let last = u64::from(place.segment) == last_segment;
+                set(place.segment, mean::<W>(sum, last, params));
+            }
+        } else {
+            let there = (1u32 << have) - 1;
+            let mut ends = place.starts >> 1 & there;
+            if is_end && have > 0 {
+                ends |= 1 << (have - 1);
+            }
+            // The bits of the segment's elements in this lane; only those of a segment that began before have `incoming`.
+            let (mut done, mut segment) = (0, place.segment);
+            let mut before = if place.position == 0 { 0 } else { incoming };
+            while ends != 0 {
+                let upto = ends ^ (ends - 1);
+                let sum = signed_sum::<W>(keep::<W>(rows[I], upto & !done)).wrapping_add(before);
+                let last = u64::from(segment) == last_segment;
+                set(segment, mean::<W>(sum, last, params));
+                done = upto;
+                segment += 1;
+                before = 0;
+                ends &= ends - 1;
+            }
+        }
+    });
+}
+
 /// The kernel for elements of `W` bytes, of type `T` without sign; `N` is `TILE_BYTES / W`.
 ///
 /// # Safety
@@ -99,56 +164,8 @@ unsafe fn center<T: Bits, const N: usize, const W: u32, const ALIGNED: bool>(
     // The number of the array's last segment, if it is in this tile.
     let last_segment = params.segments - 1 - first_segment;
 
-    // Sum: what each lane has from its last start on.
-    let mut scans = [RowScan::default(); LINES];
-    let mut carry = Carry::default();
-    for_lines!(I => {
-        let starts = places[I].starts & ((1 << Tile::<W>::LANE) - 1);
-        let (own, begins) = if ALIGNED {
-            (signed_sum::<W>(rows[I]), places[I].position == 0)
-        } else {
-            // The bits from the highest start on; all where there is none.
-            let from = if starts == 0 { u32::MAX } else { u32::MAX << (31 - starts.leading_zeros()) };
-            (signed_sum::<W>(keep::<W>(rows[I], from)), starts != 0)
-        };
-        scans[I] = if W <= 2 { scan_row::<true>(own, begins) } else { scan_row::<false>(own, begins) };
-        carry = scans[I].next(carry);
-    });
-    let mut carry = if params.independent != 0 { Carry::default() } else { s.exchange.incoming(0, carry) };
-    // Mean: where a segment ends.
-    for_lines!(I => {
-        let (incoming, next) = scans[I].chain(carry);
-        carry = next;
-        let place = places[I];
-        let have = tile.have(I);
-        // Element `k` is its segment's last one if the next one is a start, or is not there.
-        let is_end = tile.at + I as u32 * Tile::<W>::ROW + have == tile.live;
-        if ALIGNED {
-            if have > 0 && (place.position + Tile::<W>::LANE == params.length || is_end) {
-                let sum = signed_sum::<W>(rows[I]).wrapping_add(if place.position == 0 { 0 } else { incoming });
-                let last = u64::from(place.segment) == last_segment;
-                s.means.write(place.segment as usize, T::cut(mean::<W>(sum, last, params)));
-            }
-        } else {
-            let there = (1u32 << have) - 1;
-            let mut ends = place.starts >> 1 & there;
-            if is_end && have > 0 {
-                ends |= 1 << (have - 1);
-            }
-            // The bits of the segment's elements in this lane; only those of a segment that began before have `incoming`.
-            let (mut done, mut segment) = (0, place.segment);
-            let mut before = if place.position == 0 { 0 } else { incoming };
-            while ends != 0 {
-                let upto = ends ^ (ends - 1);
-                let sum = signed_sum::<W>(keep::<W>(rows[I], upto & !done)).wrapping_add(before);
-                let last = u64::from(segment) == last_segment;
-                s.means.write(segment as usize, T::cut(mean::<W>(sum, last, params)));
-                done = upto;
-                segment += 1;
-                before = 0;
-                ends &= ends - 1;
-            }
-        }
+    segment_means::<W, ALIGNED>(&rows, &places, tile, &s.exchange, params, last_segment, |segment, mean| {
+        s.means.write(segment as usize, T::cut(mean));
     });
     thread::sync_threads(); // means
 

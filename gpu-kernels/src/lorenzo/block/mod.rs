@@ -14,11 +14,11 @@
 //! Kernels come in three kinds, see `BlockKind`: where segments begin only where lanes do, masks inside lanes fall away.
 
 pub mod center;
-mod difference;
+pub(super) mod difference;
 pub mod forward;
 pub mod inverse;
-mod scan;
-mod tile;
+pub(super) mod scan;
+pub(super) mod tile;
 
 /// Repeats `$body` for the rows 0 to 3, each time with `$i` as a constant, so that rows stay in registers.
 #[cfg(target_arch = "nvptx64")]
@@ -41,7 +41,7 @@ macro_rules! for_lines {
         }
     };
 }
-use for_lines;
+pub(crate) use for_lines;
 
 /// Rows of a warp.
-const LINES: usize = shared_types::lorenzo::ROWS as usize;
+pub(crate) const LINES: usize = shared_types::lorenzo::ROWS as usize;

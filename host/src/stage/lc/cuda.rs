@@ -9,13 +9,10 @@
 
 use super::kernels::KernelNames;
 use super::{Settings, container};
-use crate::backend::{Arg, CudaDevice, DeviceBuffer, DeviceSlice, DeviceSliceMut, Kernel, Stream};
+use crate::backend::{Arg, CudaDevice, DeviceBuffer, DeviceSlice, DeviceSliceMut, Kernel, Stream, check_buffer};
 use crate::stage::{Coder, Entry};
 use crate::{Error, Result};
 use shared_types::lc::{ChunkStatus, Container, NO_FAULT, SCAN, SCAN_ENTRIES, StreamReport, StreamStatus};
-
-/// Every buffer that a kernel touches begins at such a multiple.
-const ALIGN: u64 = 16;
 
 /// A component on one device, for data that is there already: buffers in, buffers out, in the caller's stream.
 ///
@@ -306,17 +303,6 @@ fn read_report(report: DeviceSlice<'_>, stream: &Stream) -> Result<StreamReport>
     let mut bytes = [0; REPORT_BYTES];
     stream.copy_to_host(&mut bytes, report.slice(..REPORT_BYTES))?;
     Ok(bytemuck::pod_read_unaligned(&bytes))
-}
-
-fn check_buffer(buffer: &'static str, address: u64, have: usize, need: u64) -> Result<()> {
-    let have = have as u64;
-    if have < need {
-        Err(Error::BufferTooSmall { buffer, need, have })
-    } else if !address.is_multiple_of(ALIGN) {
-        Err(Error::Alignment { buffer, address, align: ALIGN })
-    } else {
-        Ok(())
-    }
 }
 
 /// The stage at work on a device, for data on the host.

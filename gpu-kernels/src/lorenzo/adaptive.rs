@@ -1,0 +1,384 @@
+//! Adaptive Lorenzo: each tile with the order and the centering that a coder of bit planes takes fewest bytes for.
+//!
+//! The tiles are the segments of block mode and lie in a block's rows alike. Forward, one read and one write:
+//!
+//! | phase | who | does | leaves behind |
+//! |---|---|---|---|
+//! | mean | every warp | tiles' means | `means` |
+//! | cost | every warp, row by row | both orders' residuals, with and without the mean; bit lengths of each coder's block | `cost` |
+//! | choose | thread `t`: tile `t` | the cheapest, its place among the centered ones | `choice`, `rank` |
+//! | look back | warp 0 | the centered tiles of all blocks before | `base` |
+//! | difference | every warp, row by row | the residuals again, as chosen | the output |
+//!
+//! Backward the choices are read and counted first.
+
+use super::block::center::{Bits, segment_means};
+use super::block::difference::difference_row;
+use super::block::scan::{Carry, Exchange, RowScan, scan_row};
+use super::block::tile::{Place, Tile, get};
+use super::block::{LINES, for_lines};
+use super::packed::{Lane, add, broadcast, keep, last, prefix_sums, sub};
+use crate::collectives::{ALL_LANES, group_or, look_back};
+use cuda_std::{
+    bits::byte_permute,
+    kernel,
+    shared::{self, SharedArray},
+    thread,
+    vector::U32x4,
+    warp,
+};
+use shared_types::lorenzo::{ADAPTIVE, AdaptiveParams, CODER_BLOCK};
+
+/// Most tiles of a block: of 32 elements of 2 bytes in 16 KiB.
+const TILES: usize = 256;
+
+/// Shared memory of one block.
+#[repr(C, align(16))]
+struct AdaptiveShared<T> {
+    exchange: Exchange,
+    means: SharedArray<T, TILES>,
+    /// Bytes of each tile's candidates: one after another.
+    cost: SharedArray<u32, { 4 * TILES }>,
+    /// Bit 0: second order; bit 1: centered.
+    choice: SharedArray<u8, TILES>,
+    /// Centered tiles before this one in the block; the last entry: all.
+    rank: SharedArray<u32, { TILES + 1 }>,
+    /// Centered tiles of each warp of tiles.
+    count: SharedArray<u32, 8>,
+    /// Centered tiles of all blocks before.
+    base: SharedArray<u32, 1>,
+}
+const _: () = assert!(size_of::<AdaptiveShared<u32>>() <= ADAPTIVE.shared_bytes as usize);
+
+/// The bits of all magnitudes of a lane's elements but the first, and the first one's. Magnitudes are without sign.
+#[inline(always)]
+fn magnitudes<const W: u32>(v: Lane) -> (u32, u32) {
+    let one = |x: u32| {
+        if W == 2 {
+            // No carry leaves an element: a negative number's inverse is at most 2^15 - 1.
+            (x ^ byte_permute(x, 0, 0xBB99)) + (x >> 15 & 0x0001_0001)
+        } else {
+            (x as i32).unsigned_abs()
+        }
+    };
+    let m = [one(v[0]), one(v[1]), one(v[2]), one(v[3])];
+    let rest = m[1] | m[2] | m[3];
+    if W == 2 { ((m[0] | rest) >> 16 | rest & 0xFFFF, m[0] & 0xFFFF) } else { (rest, m[0]) }
+}
+
+/// Bytes of a coder's block whose first element has the magnitude `first`, all others the bits `rest`.
+#[inline(always)]
+fn cost(first: u32, rest: u32, outlier: bool) -> u32 {
+    let length = |x: u32| 32 - x.leading_zeros();
+    let r = length(first | rest);
+    let plain = if r == 0 { 0 } else { 4 * (r + 1) };
+    let apart = length(first).div_ceil(8) + 4 * (length(rest) + 1);
+    if outlier && apart < plain { apart } else { plain }
+}
+
+/// The places of the choice's centered tiles: each tile's rank among those of its block, from the choice of tile `thread`. All
+/// threads of a block call this; it ends with a barrier.
+#[inline(always)]
+fn count_centered<T: Bits>(s: &AdaptiveShared<T>, choice: u32) {
+    let (thread, lane) = (thread::thread_idx_x(), warp::lane_id());
+    let centered = warp::warp_vote_ballot(ALL_LANES, choice & 2 != 0);
+    let below = (centered & ((1 << lane) - 1)).count_ones();
+    if lane == 0 {
+        s.count.write((thread / 32) as usize, centered.count_ones());
+    }
+    s.choice.write(thread as usize, choice as u8);
+    thread::sync_threads(); // count, choice
+    let (mut before, mut w) = (0, 0);
+    while w < thread / 32 {
+        before += s.count.read(w as usize);
+        w += 1;
+    }
+    s.rank.write(thread as usize, before + below);
+    if thread == ADAPTIVE.threads - 1 {
+        s.rank.write(TILES, before + below + u32::from(choice & 2 != 0));
+    }
+    thread::sync_threads(); // rank
+}
+
+/// Forward, for elements of `W` bytes, of type `T` without sign.
+///
+/// # Safety
+/// As the entry points say.
+#[inline(always)]
+unsafe fn forward<T: Bits, const W: u32>(
+    input: *const U32x4,
+    output: *mut U32x4,
+    modes: *mut u8,
+    means: *mut T,
+    look_back: *mut u64,
+    centered: *mut u64,
+    params: &AdaptiveParams,
+) {
+    let s = shared::dynamic::<AdaptiveShared<T>>();
+    let block = &params.block;
+    let thread = thread::thread_idx_x();
+    let tile = Tile::<W>::own(block);
+    let mut rows = [[0; 4]; LINES];
+    // SAFETY: the caller's promise.
+    for_lines!(I => rows[I] = unsafe { tile.load(I, input) });
+    // SAFETY: as above.
+    let before = unsafe { tile.before(input) };
+    let mut places = [tile.first_place(block); LINES];
+    for_lines!(I => if I > 0 { places[I] = places[I - 1].next(block) });
+    let first_segment = u64::from(thread::block_idx_x()) * u64::from(block.tile_segments);
+    let live = {
+        let rest = block.segments - first_segment;
+        if rest < u64::from(block.tile_segments) { rest as u32 } else { block.tile_segments }
+    };
+
+    for candidate in 0..4 {
+        s.cost.write((candidate * ADAPTIVE.threads + thread) as usize, 0);
+    }
+    segment_means::<W, true>(&rows, &places, tile, &s.exchange, block, block.segments - 1 - first_segment, |segment, mean| {
+        s.means.write(segment as usize, T::cut(mean));
+    });
+    thread::sync_threads(); // means, cost (zeros)
+
+    // The element in front of the warp's rows, after taking differences once.
+    let second = |reference: u64| before[0].wrapping_sub(if places[0].position == 1 { reference } else { before[1] });
+    let zero = Some(|_: Place, _: u32| 0);
+    let (mut carry, mut carry2) = (before[0], second(0));
+    for_lines!(I => {
+        let place = places[I];
+        let have = tile.have(I);
+        let d = difference_row::<W, true>(rows[I], place, &mut carry, &zero);
+        let e = difference_row::<W, true>(d, place, &mut carry2, &zero);
+        let there = |v: Lane| if have == Tile::<W>::LANE { v } else { keep::<W>(v, (1 << have) - 1) };
+        let (d, e) = (there(d), there(e));
+        let begins = place.position == 0 && have > 0;
+        // Centered: the first element less the mean; in second order the one after it more by as much.
+        let mean = if begins { s.means.read(place.segment as usize).wide() as u32 } else { 0 };
+        let pair = if W == 2 { (mean & 0xFFFF, mean << 16) } else { (mean, 0) };
+        let dc = sub::<W>(d, [pair.0, 0, 0, 0]);
+        let plus = if W == 2 { [pair.1, 0, 0, 0] } else { [0, mean, 0, 0] };
+        let ec = there(sub::<W>(add::<W>(e, plus), [pair.0, 0, 0, 0]));
+        let lanes = CODER_BLOCK * W / 16;
+        let leads = warp::lane_id().is_multiple_of(lanes);
+        let mut firsts = [0; 4];
+        let mut rests = [0; 4];
+        let each = [d, e, dc, ec];
+        for c in 0..4 {
+            let (rest, first) = magnitudes::<W>(each[c]);
+            firsts[c] = first;
+            rests[c] = if leads { rest } else { rest | first };
+        }
+        if W == 2 {
+            let (a, b) = (group_or(rests[0] | rests[1] << 16, lanes), group_or(rests[2] | rests[3] << 16, lanes));
+            rests = [a & 0xFFFF, a >> 16, b & 0xFFFF, b >> 16];
+        } else {
+            rests = [group_or(rests[0], lanes), group_or(rests[1], lanes), group_or(rests[2], lanes), group_or(rests[3], lanes)];
+        }
+        if leads && have > 0 {
+            for c in 0..4 {
+                let bytes = cost(firsts[c], rests[c], params.outlier != 0);
+                s.cost.fetch_add((place.segment * 4) as usize + c, bytes);
+            }
+        }
+    });
+    thread::sync_threads(); // cost
+
+    let mut choice = 0;
+    if thread < live {
+        let mut best = s.cost.read((thread * 4) as usize);
+        for c in 1..4u32 {
+            let allowed = (c & 1 == 0 || params.order2 != 0) && (c & 2 == 0 || params.centering != 0);
+            let bytes = s.cost.read((thread * 4 + c) as usize) + if c & 2 != 0 { W } else { 0 };
+            if allowed && bytes < best {
+                (best, choice) = (bytes, c);
+            }
+        }
+    }
+    let mut byte = choice << (thread % 4 * 2);
+    byte |= warp::warp_shuffle_xor(ALL_LANES, byte, 1, 32).0;
+    byte |= warp::warp_shuffle_xor(ALL_LANES, byte, 2, 32).0;
+    if thread.is_multiple_of(4) && thread < live {
+        // SAFETY: a block's tiles are whole bytes of modes, and the last ones a started one.
+        unsafe { *modes.add(((first_segment + u64::from(thread)) / 4) as usize) = byte as u8 };
+    }
+    count_centered(s, choice);
+
+    let own = s.rank.read(TILES);
+    if thread == 0 {
+        // SAFETY: the launch gives every block a word.
+        unsafe { look_back::publish(look_back, thread::block_idx_x(), own) };
+    }
+    let chosen = |segment: u32| if segment < live { u32::from(s.choice.read(segment as usize)) } else { 0 };
+    let value = |segment: u32| if chosen(segment) & 2 != 0 { s.means.read(segment as usize).wide() } else { 0 };
+    let at_start = Some(|place: Place, _: u32| value(place.segment));
+    let (mut carry, mut carry2) = (before[0], second(value(places[0].segment)));
+    for_lines!(I => {
+        let d = difference_row::<W, true>(rows[I], places[I], &mut carry, &at_start);
+        let e = difference_row::<W, true>(d, places[I], &mut carry2, &zero);
+        let twice = chosen(places[I].segment) & 1 != 0;
+        let pick = |k: usize| if twice { e[k] } else { d[k] };
+        // SAFETY: as above.
+        unsafe { tile.store(I, output, [pick(0), pick(1), pick(2), pick(3)]) };
+    });
+    if thread < 32 {
+        // SAFETY: as for `publish`.
+        let base = unsafe { look_back::exclusive_sum(look_back, thread::block_idx_x(), own) };
+        if thread == 0 {
+            s.base.write(0, base);
+            if thread::block_idx_x() == thread::grid_dim_x() - 1 {
+                // SAFETY: the caller's promise.
+                unsafe { *centered = u64::from(base) + u64::from(own) };
+            }
+        }
+    }
+    thread::sync_threads(); // base
+    if thread < live && choice & 2 != 0 {
+        let at = u64::from(s.base.read(0)) + u64::from(s.rank.read(thread as usize));
+        // SAFETY: a mean per tile at most.
+        unsafe { *means.add(at as usize) = s.means.read(thread as usize) };
+    }
+}
+
+/// Backward, for elements of `W` bytes, of type `T` without sign.
+///
+/// # Safety
+/// As the entry points say.
+#[inline(always)]
+unsafe fn inverse<T: Bits, const W: u32>(
+    input: *const U32x4,
+    modes: *const u8,
+    means: *const U32x4,
+    means_held: u64,
+    output: *mut U32x4,
+    look_back: *mut u64,
+    centered: *mut u64,
+    params: &AdaptiveParams,
+) {
+    let s = shared::dynamic::<AdaptiveShared<T>>();
+    let block = &params.block;
+    let thread = thread::thread_idx_x();
+    let tile = Tile::<W>::own(block);
+    let mut rows = [[0; 4]; LINES];
+    // SAFETY: the caller's promise.
+    for_lines!(I => rows[I] = unsafe { tile.load(I, input) });
+    let mut places = [tile.first_place(block); LINES];
+    for_lines!(I => if I > 0 { places[I] = places[I - 1].next(block) });
+    let first_segment = u64::from(thread::block_idx_x()) * u64::from(block.tile_segments);
+    let live = {
+        let rest = block.segments - first_segment;
+        if rest < u64::from(block.tile_segments) { rest as u32 } else { block.tile_segments }
+    };
+    let mut choice = 0;
+    if thread < live {
+        // SAFETY: two bits per tile.
+        choice = u32::from(unsafe { *modes.add(((first_segment + u64::from(thread)) / 4) as usize) }) >> (thread % 4 * 2) & 3;
+    }
+    count_centered(s, choice);
+    let own = s.rank.read(TILES);
+    if thread < 32 {
+        // SAFETY: the launch gives every block a word.
+        unsafe {
+            if thread == 0 {
+                look_back::publish(look_back, thread::block_idx_x(), own);
+            }
+            warp::sync_warp(ALL_LANES);
+            let base = look_back::exclusive_sum(look_back, thread::block_idx_x(), own);
+            if thread == 0 {
+                s.base.write(0, base);
+                if thread::block_idx_x() == thread::grid_dim_x() - 1 {
+                    *centered = u64::from(base) + u64::from(own);
+                }
+            }
+        }
+    }
+    let twice = thread::sync_threads_or(choice & 1) != 0; // base
+    let base = u64::from(s.base.read(0));
+
+    let mut pass = 0;
+    while pass < 1 + u32::from(twice) {
+        let mut scans = [RowScan::default(); LINES];
+        let mut carry = Carry::default();
+        let mut next = [[0; 4]; LINES];
+        for_lines!(I => {
+            next[I] = prefix_sums::<W>(rows[I], 0);
+            scans[I] = scan_row::<true>(last::<W>(next[I]), places[I].position == 0);
+            carry = scans[I].next(carry);
+        });
+        let mut carry = if block.independent != 0 { Carry::default() } else { s.exchange.incoming(pass, carry) };
+        for_lines!(I => {
+            let (incoming, after) = scans[I].chain(carry);
+            carry = after;
+            let begins = places[I].position == 0;
+            let sums = add::<W>(next[I], broadcast::<W>(if begins { 0 } else { incoming }));
+            let segment = places[I].segment;
+            let wanted = pass == 0 || segment < live && s.choice.read(segment as usize) & 1 != 0;
+            let pick = |k: usize| if wanted { sums[k] } else { rows[I][k] };
+            rows[I] = [pick(0), pick(1), pick(2), pick(3)];
+        });
+        pass += 1;
+    }
+    for_lines!(I => {
+        let segment = places[I].segment;
+        let mut mean = 0;
+        if segment < live && s.choice.read(segment as usize) & 2 != 0 {
+            let at = base + u64::from(s.rank.read(segment as usize));
+            if at < means_held {
+                // SAFETY: as many are held.
+                mean = unsafe { get::<W>(means, at as usize) };
+            }
+        }
+        // SAFETY: as above.
+        unsafe { tile.store(I, output, add::<W>(rows[I], broadcast::<W>(mean))) };
+    });
+}
+
+/// The entry points, one pair per element size.
+macro_rules! entry_points {
+    ($($forward:ident, $inverse:ident, $type:ty;)*) => {$(
+        /// Residuals, modes and means of an array; `centered` becomes the number of means.
+        ///
+        /// # Safety
+        /// Launched with [`ADAPTIVE`], one block per tile of `params.block`. `input` and `output` are 16-aligned and hold the elements, `modes` a
+        /// byte for every four tiles, `means` a mean for every tile; `look_back` has a zero word per block. Nothing else touches the
+        /// outputs until the launch is over.
+        #[kernel(launch = ADAPTIVE)]
+        pub unsafe fn $forward(
+            input: *const U32x4,
+            output: *mut U32x4,
+            modes: *mut u8,
+            means: *mut U32x4,
+            look_back: *mut u64,
+            centered: *mut u64,
+            params: AdaptiveParams,
+        ) {
+            const W: usize = size_of::<$type>();
+            // SAFETY: the caller's promise.
+            unsafe { forward::<$type, { W as u32 }>(input, output, modes, means.cast(), look_back, centered, &params) }
+        }
+
+        /// The array again; `centered` becomes the number of means that the modes ask for, which should be `means_held`: means that are not
+        /// there count as 0.
+        ///
+        /// # Safety
+        /// As above, `means` holds `means_held`.
+        #[kernel(launch = ADAPTIVE)]
+        pub unsafe fn $inverse(
+            input: *const U32x4,
+            modes: *const u8,
+            means: *const U32x4,
+            means_held: u64,
+            output: *mut U32x4,
+            look_back: *mut u64,
+            centered: *mut u64,
+            params: AdaptiveParams,
+        ) {
+            const W: usize = size_of::<$type>();
+            // SAFETY: the caller's promise.
+            unsafe { inverse::<$type, { W as u32 }>(input, modes, means, means_held, output, look_back, centered, &params) }
+        }
+    )*};
+}
+
+entry_points! {
+    adaptive_lorenzo_forward_w2, adaptive_lorenzo_inverse_w2, u16;
+    adaptive_lorenzo_forward_w4, adaptive_lorenzo_inverse_w4, u32;
+}

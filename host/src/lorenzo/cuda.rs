@@ -1,0 +1,342 @@
+//! The predictors on a device: buffers in, buffers out, in the caller's stream.
+//!
+//! Nothing waits for the host and nothing is allocated, so either direction can be recorded into a CUDA graph.
+
+use super::{AdaptiveLorenzo, Lorenzo, Policy, PortBytes, Predictor};
+use crate::backend::{Arg, CudaDevice, DeviceSlice, DeviceSliceMut, Kernel, Stream, check_buffer};
+use crate::{Error, Result};
+use shared_types::launch::Launch;
+use shared_types::lorenzo::{
+    ADAPTIVE, AdaptiveParams, BlockKind, BlockParams, CENTER, CENTER_SMALL, forward_launch, inverse_launch,
+};
+
+/// Bytes of the number of means that [`DevicePredictor`]'s directions leave: a `u64`.
+pub const MEANS_COUNT_BYTES: usize = 8;
+
+/// A predictor on one device.
+///
+/// ```no_run
+/// use warpack::ElementType;
+/// use warpack::backend::{CudaDevice, DeviceBuffer, Stream};
+/// use warpack::lorenzo::{DevicePortsMut, DevicePredictor, Lorenzo};
+/// let device = CudaDevice::open(0)?;
+/// let stream = Stream::new(&device)?;
+/// let lorenzo = Lorenzo::builder(ElementType::I32).block_size(256).build()?;
+/// let predictor = DevicePredictor::lorenzo(lorenzo, &device)?;
+/// let plain = DeviceBuffer::new(&device, 1 << 20)?; // your data
+/// let mut output = DeviceBuffer::new(&device, 1 << 20)?;
+/// let (mut none, mut scratch) = (DeviceBuffer::new(&device, 0)?, DeviceBuffer::new(&device, predictor.scratch_bytes(1 << 20)?)?);
+/// let mut modes = DeviceBuffer::new(&device, 0)?;
+/// let ports = DevicePortsMut { output: output.as_mut_slice(), means: none.as_mut_slice(), modes: modes.as_mut_slice() };
+/// // SAFETY: nothing else uses these buffers, and they live until the stream was waited for.
+/// unsafe { predictor.forward(plain.as_slice(), ports, scratch.as_mut_slice(), &stream)? };
+/// stream.synchronize()?;
+/// # Ok::<(), warpack::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct DevicePredictor {
+    device: CudaDevice,
+    plan: Plan,
+}
+
+#[derive(Clone, Debug)]
+enum Plan {
+    /// Segments: forward, and inverse.
+    Block { lorenzo: Lorenzo, forward: Kernel, inverse: Kernel, small: bool },
+    Adaptive { lorenzo: AdaptiveLorenzo, forward: Kernel, inverse: Kernel },
+}
+
+/// Ports in a device's memory, to read; those that the predictor does not have are not looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct DevicePorts<'a> {
+    /// Residuals.
+    pub output: DeviceSlice<'a>,
+    /// Means.
+    pub means: DeviceSlice<'a>,
+    /// Choices.
+    pub modes: DeviceSlice<'a>,
+}
+
+/// Room for ports in a device's memory; what the predictor does not need is not looked at.
+#[derive(Debug)]
+pub struct DevicePortsMut<'a> {
+    /// Residuals.
+    pub output: DeviceSliceMut<'a>,
+    /// Means.
+    pub means: DeviceSliceMut<'a>,
+    /// Choices.
+    pub modes: DeviceSliceMut<'a>,
+}
+
+/// The kernels of block mode for elements of `word` bytes: forward, and inverse.
+fn block_kernels(word: u32, kind: BlockKind, centering: bool) -> [(&'static str, Launch); 2] {
+    let row = word.ilog2() as usize;
+    let aligned = kind == BlockKind::Aligned;
+    let forward = match (centering, kind) {
+        (false, BlockKind::Aligned) => (
+            ["lorenzo_forward_w1_aligned", "lorenzo_forward_w2_aligned", "lorenzo_forward_w4_aligned", "lorenzo_forward_w8_aligned"],
+            forward_launch(word, true),
+        ),
+        (false, _) => (
+            ["lorenzo_forward_w1_any", "lorenzo_forward_w2_any", "lorenzo_forward_w4_any", "lorenzo_forward_w8_any"],
+            forward_launch(word, false),
+        ),
+        (true, BlockKind::Aligned) => (
+            ["lorenzo_center_w1_aligned", "lorenzo_center_w2_aligned", "lorenzo_center_w4_aligned", "lorenzo_center_w8_aligned"],
+            CENTER,
+        ),
+        (true, BlockKind::Any) => {
+            (["lorenzo_center_w1_any", "lorenzo_center_w2_any", "lorenzo_center_w4_any", "lorenzo_center_w8_any"], CENTER)
+        }
+        (true, BlockKind::Small) => (
+            ["lorenzo_center_w1_small", "lorenzo_center_w2_small", "lorenzo_center_w4_small", "lorenzo_center_w8_small"],
+            CENTER_SMALL,
+        ),
+    };
+    let inverse = if aligned {
+        ["lorenzo_inverse_w1_aligned", "lorenzo_inverse_w2_aligned", "lorenzo_inverse_w4_aligned", "lorenzo_inverse_w8_aligned"]
+    } else {
+        ["lorenzo_inverse_w1_any", "lorenzo_inverse_w2_any", "lorenzo_inverse_w4_any", "lorenzo_inverse_w8_any"]
+    };
+    [(forward.0[row], forward.1), (inverse[row], inverse_launch(word, aligned))]
+}
+
+fn block_params(lorenzo: &Lorenzo, elements: u64) -> Option<BlockParams> {
+    let segments = lorenzo.segments()?;
+    let order = segments.order().number().into();
+    Some(BlockParams::new(elements, lorenzo.element().bytes() as u32, segments.block_size(), order))
+}
+
+fn adaptive_params(lorenzo: &AdaptiveLorenzo, elements: u64) -> AdaptiveParams {
+    AdaptiveParams::new(
+        elements,
+        lorenzo.element().bytes() as u32,
+        lorenzo.blocks_per_tile(),
+        lorenzo.enable_order2(),
+        lorenzo.enable_centering(),
+        lorenzo.policy() == Policy::Outlier,
+    )
+}
+
+/// Blocks of a grid.
+fn grid(blocks: u64) -> Result<u32> {
+    let max = i32::MAX as u32;
+    u32::try_from(blocks).ok().filter(|blocks| *blocks <= max).ok_or(Error::TooLong { bytes: blocks, max: max.into() })
+}
+
+impl DevicePredictor {
+    /// `lorenzo` in block mode or in its default mode on `device`.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`] where the kernels can't be loaded.
+    pub fn lorenzo(lorenzo: Lorenzo, device: &CudaDevice) -> Result<Self> {
+        let word = lorenzo.element().bytes() as u32;
+        let (Some(segments), Some(params)) = (lorenzo.segments(), block_params(&lorenzo, 1)) else {
+            return Err(Error::Cuda { call: "DevicePredictor::lorenzo", message: "no kernels for extents yet".into() });
+        };
+        let kind = params.kind(word);
+        let [forward, inverse] = block_kernels(word, kind, segments.centering());
+        let plan = Plan::Block {
+            lorenzo,
+            forward: device.kernel(forward.0, forward.1)?,
+            inverse: device.kernel(inverse.0, inverse.1)?,
+            small: kind == BlockKind::Small,
+        };
+        Ok(Self { device: device.clone(), plan })
+    }
+
+    /// `adaptive_lorenzo` on `device`.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`] where the kernels can't be loaded.
+    pub fn adaptive(lorenzo: AdaptiveLorenzo, device: &CudaDevice) -> Result<Self> {
+        let (forward, inverse) = match lorenzo.element().bytes() {
+            2 => ("adaptive_lorenzo_forward_w2", "adaptive_lorenzo_inverse_w2"),
+            _ => ("adaptive_lorenzo_forward_w4", "adaptive_lorenzo_inverse_w4"),
+        };
+        let plan =
+            Plan::Adaptive { lorenzo, forward: device.kernel(forward, ADAPTIVE)?, inverse: device.kernel(inverse, ADAPTIVE)? };
+        Ok(Self { device: device.clone(), plan })
+    }
+
+    /// The device that the predictor works on.
+    pub fn device(&self) -> &CudaDevice {
+        &self.device
+    }
+
+    fn predictor(&self) -> &dyn Predictor {
+        match &self.plan {
+            Plan::Block { lorenzo, .. } => lorenzo,
+            Plan::Adaptive { lorenzo, .. } => lorenzo,
+        }
+    }
+
+    /// The ports' lengths, as [`Predictor::port_bytes`].
+    ///
+    /// # Errors
+    /// As [`Predictor::port_bytes`].
+    pub fn port_bytes(&self, plain_bytes: u64) -> Result<PortBytes> {
+        self.predictor().port_bytes(plain_bytes)
+    }
+
+    /// Bytes of scratch that either direction needs for `plain_bytes` bytes. After either direction of `adaptive_lorenzo` the first
+    /// [`MEANS_COUNT_BYTES`] hold the number of means.
+    ///
+    /// # Errors
+    /// As [`Predictor::port_bytes`].
+    pub fn scratch_bytes(&self, plain_bytes: u64) -> Result<usize> {
+        let _ = self.port_bytes(plain_bytes)?;
+        Ok(match &self.plan {
+            Plan::Block { .. } => 0,
+            Plan::Adaptive { lorenzo, .. } => {
+                let elements = plain_bytes / lorenzo.element().bytes();
+                let blocks = if elements == 0 { 0 } else { adaptive_params(lorenzo, elements).block.tiles() };
+                MEANS_COUNT_BYTES + 8 * grid(blocks)? as usize
+            }
+        })
+    }
+
+    /// Puts the ports of `plain` to `ports` into `stream`. Returns at once.
+    ///
+    /// # Safety
+    /// All buffers are of the predictor's device and stay allocated, and nothing else writes `plain` or touches the others, until
+    /// the work is done (for a capturing stream: as long as the graph is launched).
+    ///
+    /// # Errors
+    /// As [`Predictor::port_bytes`]; [`Error::BufferTooSmall`], [`Error::Alignment`], or [`Error::Cuda`] from the driver.
+    pub unsafe fn forward(
+        &self,
+        plain: DeviceSlice<'_>,
+        ports: DevicePortsMut<'_>,
+        mut scratch: DeviceSliceMut<'_>,
+        stream: &Stream,
+    ) -> Result<()> {
+        let plain_bytes = plain.len() as u64;
+        let (sizes, need) = (self.port_bytes(plain_bytes)?, self.scratch_bytes(plain_bytes)?);
+        check_buffer("plain", plain.address(), plain.len(), 0)?;
+        check_buffer("output", ports.output.address(), ports.output.len(), sizes.output)?;
+        check_buffer("means", ports.means.address(), ports.means.len(), sizes.means)?;
+        check_buffer("modes", ports.modes.address(), ports.modes.len(), sizes.modes)?;
+        check_buffer("scratch", scratch.address(), scratch.len(), need as u64)?;
+        if need > 0 {
+            stream.fill(scratch.reborrow().slice(..need), 0)?;
+        }
+        let elements = plain_bytes / self.predictor().element().bytes();
+        if elements == 0 {
+            return Ok(());
+        }
+        let (plain, output) = (plain.arg(), ports.output.arg());
+        // SAFETY: the sizes were checked above, the grids cover the elements, and the caller keeps the buffers.
+        unsafe {
+            match &self.plan {
+                Plan::Block { lorenzo, forward, .. } => {
+                    let params = block_params(lorenzo, elements).expect("block mode");
+                    let blocks = grid(params.tiles())?;
+                    if sizes.means > 0 {
+                        forward.launch(stream, blocks, &[plain, output, ports.means.arg(), Arg::of(&params)])
+                    } else {
+                        forward.launch(stream, blocks, &[plain, output, Arg::of(&params)])
+                    }
+                }
+                Plan::Adaptive { lorenzo, forward, .. } => {
+                    let params = adaptive_params(lorenzo, elements);
+                    let (count, look_back) = scratch.split_at(MEANS_COUNT_BYTES);
+                    let arguments = [
+                        plain,
+                        output,
+                        ports.modes.arg(),
+                        ports.means.arg(),
+                        look_back.arg(),
+                        count.arg(),
+                        Arg::of(&params),
+                    ];
+                    forward.launch(stream, grid(params.block.tiles())?, &arguments)
+                }
+            }
+        }
+    }
+
+    /// Puts what `ports` were made from to `plain` into `stream`. Returns at once.
+    ///
+    /// The lengths of `ports` are checked here, but for the number of `adaptive_lorenzo`'s means, which the modes in the device's
+    /// memory say: the kernel counts them (see [`Self::scratch_bytes`]) and takes 0 for those that are not there;
+    /// [`Self::read_means_count`] compares.
+    ///
+    /// # Safety
+    /// As [`Self::forward`].
+    ///
+    /// # Errors
+    /// As [`Self::forward`]; [`Error::PortLength`].
+    pub unsafe fn inverse(
+        &self,
+        ports: DevicePorts<'_>,
+        plain: DeviceSliceMut<'_>,
+        mut scratch: DeviceSliceMut<'_>,
+        stream: &Stream,
+    ) -> Result<()> {
+        let plain_bytes = plain.len() as u64;
+        let (sizes, need) = (self.port_bytes(plain_bytes)?, self.scratch_bytes(plain_bytes)?);
+        let adaptive = matches!(self.plan, Plan::Adaptive { .. });
+        for (port, found, expected) in [
+            ("output", ports.output.len(), sizes.output),
+            ("means", if adaptive { 0 } else { ports.means.len() }, if adaptive { 0 } else { sizes.means }),
+            ("modes", if adaptive { ports.modes.len() } else { 0 }, sizes.modes),
+        ] {
+            let found = found as u64;
+            if found != expected {
+                return Err(Error::PortLength { port, found, expected });
+            }
+        }
+        check_buffer("plain", plain.address(), plain.len(), 0)?;
+        check_buffer("output", ports.output.address(), ports.output.len(), 0)?;
+        check_buffer("means", ports.means.address(), ports.means.len(), 0)?;
+        check_buffer("scratch", scratch.address(), scratch.len(), need as u64)?;
+        if need > 0 {
+            stream.fill(scratch.reborrow().slice(..need), 0)?;
+        }
+        let word = self.predictor().element().bytes();
+        let elements = plain_bytes / word;
+        if elements == 0 {
+            return Ok(());
+        }
+        let (output, plain) = (ports.output.arg(), plain.arg());
+        // SAFETY: the sizes were checked above, the grids cover the elements, and the caller keeps the buffers.
+        unsafe {
+            match &self.plan {
+                Plan::Block { lorenzo, inverse, .. } => {
+                    let params = block_params(lorenzo, elements).expect("block mode");
+                    let none = 0u64;
+                    let means = if sizes.means > 0 { ports.means.arg() } else { Arg::of(&none) };
+                    inverse.launch(stream, grid(params.tiles())?, &[output, means, plain, Arg::of(&params)])
+                }
+                Plan::Adaptive { lorenzo, inverse, .. } => {
+                    let params = adaptive_params(lorenzo, elements);
+                    let held = ports.means.len() as u64 / word;
+                    let (count, look_back) = scratch.split_at(MEANS_COUNT_BYTES);
+                    let arguments = [
+                        output,
+                        ports.modes.arg(),
+                        ports.means.arg(),
+                        Arg::of(&held),
+                        plain,
+                        look_back.arg(),
+                        count.arg(),
+                        Arg::of(&params),
+                    ];
+                    inverse.launch(stream, grid(params.block.tiles())?, &arguments)
+                }
+            }
+        }
+    }
+
+    /// Waits for `stream` and reads how many means a direction of `adaptive_lorenzo` counted; `scratch` is what it was given.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`] from the driver, [`Error::BufferTooSmall`].
+    pub fn read_means_count(&self, scratch: DeviceSlice<'_>, stream: &Stream) -> Result<u64> {
+        check_buffer("scratch", scratch.address(), scratch.len(), MEANS_COUNT_BYTES as u64)?;
+        let mut bytes = [0; MEANS_COUNT_BYTES];
+        stream.copy_to_host(&mut bytes, scratch.slice(..MEANS_COUNT_BYTES))?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+}
