@@ -129,6 +129,13 @@ pub enum Error {
         /// Bytes given.
         have: u64,
     },
+    /// Two stages that no kernel does in one.
+    NotFused {
+        /// The first one, in words.
+        first: String,
+        /// The one behind it.
+        then: String,
+    },
     /// A buffer in device memory that begins at the wrong place.
     Alignment {
         /// Which buffer.
@@ -387,6 +394,7 @@ impl fmt::Display for Error {
             Self::BufferTooSmall { buffer, need, have } => {
                 write!(f, "the buffer for the {buffer} has {have} bytes, {need} are needed")
             }
+            Self::NotFused { first, then } => write!(f, "no kernel does {first} and {then} in one"),
             Self::Alignment { buffer, address, align } => {
                 write!(f, "the buffer for the {buffer} begins at {address:#x}, no multiple of {align}")
             }

@@ -80,6 +80,11 @@ impl Cuda {
         &self.device
     }
 
+    /// The stream that all tests use.
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
     /// The component with its settings.
     pub fn codec(&self, spec: &Spec) -> DeviceCodec {
         let mut codecs = self.codecs.lock().expect("no test panicked in here");
@@ -87,7 +92,8 @@ impl Cuda {
         codec.or_insert_with(|| DeviceCodec::new(spec.entry, spec.settings, &self.device).expect("kernels")).clone()
     }
 
-    fn buffer(&self, bytes: usize, fill: &[u8]) -> DeviceBuffer {
+    /// Memory of `bytes` bytes that begins with `fill`; the rest is [`POISON`].
+    pub fn buffer(&self, bytes: usize, fill: &[u8]) -> DeviceBuffer {
         let mut buffer = DeviceBuffer::new(&self.device, bytes).expect("memory");
         self.stream.fill(buffer.as_mut_slice(), POISON).expect("a fill");
         self.stream.copy_to_device(buffer.as_mut_slice().slice(..fill.len()), fill).expect("a copy");

@@ -19,6 +19,7 @@ type Decode = unsafe fn(*const u8, *const u64, u64, u32, *mut U32x4, u64, *const
 type DecodeTail = unsafe fn(*const u8, *const u64, u64, u32, *mut u8, u64, *const u32, *mut u32, *mut u64);
 
 /// What is launched for a component, as `KernelNames` says it for a device. Kernels that take more than these arguments know the rest.
+#[allow(clippy::type_complexity, reason = "the kernels' own arguments")]
 pub struct Kernels {
     /// Full chunks, plain to stream.
     pub encode: Box<dyn Fn(*const U32x4, u32, u32, *mut u8, *mut u64, *mut u64)>,
@@ -35,6 +36,7 @@ pub struct Kernels {
 }
 
 /// The short last chunk, both ways.
+#[allow(clippy::type_complexity, reason = "as above")]
 pub struct Tails {
     /// Plain to stream.
     pub encode: Box<dyn Fn(*const u8, u32, u32, *mut u8, *const u64, *mut u64)>,

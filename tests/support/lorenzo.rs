@@ -4,6 +4,7 @@ use super::generate::splitmix64;
 use super::vectors::{read, root, sha256};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use warpack::lorenzo::{AdaptiveLorenzo, Lorenzo, Policy, Ports, Predictor, TiledLorenzo};
 use warpack::{ElementType, Result};
 
@@ -54,7 +55,14 @@ pub trait LorenzoExecutor: Sync {
 pub fn executors() -> Vec<&'static dyn LorenzoExecutor> {
     let mut all: Vec<&'static dyn LorenzoExecutor> = vec![&Cpu];
     #[cfg(feature = "cuda")]
-    all.push(&super::lorenzo_emulator::Emulator);
+    {
+        static DEVICE: OnceLock<Option<super::lorenzo_device::Device>> = OnceLock::new();
+        all.push(&super::lorenzo_emulator::Emulator);
+        match DEVICE.get_or_init(|| super::device::Cuda::open().map(super::lorenzo_device::Device)) {
+            Some(device) => all.push(device),
+            None => super::skip_aloud("no NVIDIA device"),
+        }
+    }
     if let Ok(names) = std::env::var("WARPACK_EXECUTORS") {
         all.retain(|executor| names.split(',').any(|name| name == executor.name()));
         assert!(!all.is_empty(), "nothing here is called {names}");

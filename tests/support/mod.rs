@@ -9,6 +9,8 @@ pub mod emulator;
 pub mod generate;
 pub mod lorenzo;
 #[cfg(feature = "cuda")]
+pub mod lorenzo_device;
+#[cfg(feature = "cuda")]
 pub mod lorenzo_emulator;
 pub mod vectors;
 
@@ -114,7 +116,7 @@ fn every_executor() -> Vec<&'static dyn Executor> {
 }
 
 /// Says once per test program what is not tested here, and why; past the test harness, which would keep it to itself.
-fn skip_aloud(why: &str) {
+pub(crate) fn skip_aloud(why: &str) {
     static SAID: std::sync::Once = std::sync::Once::new();
     SAID.call_once(|| writeln!(std::io::stderr(), "SKIPPED: device tests: {why}").unwrap_or_default());
 }

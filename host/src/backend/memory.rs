@@ -1,7 +1,7 @@
 //! Memory of a device, and host memory that it can reach by itself.
 
 use super::{Arg, CudaDevice, calls};
-use crate::Result;
+use crate::{Error, Result};
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
@@ -211,7 +211,7 @@ impl<'a> DeviceSliceMut<'a> {
 /// Every buffer that a kernel touches begins at such a multiple.
 const ALIGN: u64 = 16;
 
-/// `buffer` begins where kernels want it and has `need` bytes of the `have` that it should.
+/// Whether `buffer` begins where kernels want it and has `need` bytes of the `have` that it should.
 pub(crate) fn check_buffer(buffer: &'static str, address: u64, have: usize, need: u64) -> Result<()> {
     let have = have as u64;
     if have < need {

@@ -30,8 +30,8 @@ mod stream;
 #[cfg(feature = "cuda")]
 pub use device::{Arg, CudaDevice, Current, Kernel};
 #[cfg(feature = "cuda")]
-#[cfg(feature = "cuda")]
 pub(crate) use memory::check_buffer;
+#[cfg(feature = "cuda")]
 pub use memory::{DeviceBuffer, DeviceSlice, DeviceSliceMut, PinnedBuffer};
 #[cfg(feature = "cuda")]
 pub use stream::{Event, Graph, Stream};

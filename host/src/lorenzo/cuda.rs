@@ -42,8 +42,16 @@ pub struct DevicePredictor {
 #[derive(Clone, Debug)]
 enum Plan {
     /// Segments: forward, and inverse.
-    Block { lorenzo: Lorenzo, forward: Kernel, inverse: Kernel, small: bool },
-    Adaptive { lorenzo: AdaptiveLorenzo, forward: Kernel, inverse: Kernel },
+    Block {
+        lorenzo: Lorenzo,
+        forward: Kernel,
+        inverse: Kernel,
+    },
+    Adaptive {
+        lorenzo: AdaptiveLorenzo,
+        forward: Kernel,
+        inverse: Kernel,
+    },
 }
 
 /// Ports in a device's memory, to read; those that the predictor does not have are not looked at.
@@ -74,7 +82,12 @@ fn block_kernels(word: u32, kind: BlockKind, centering: bool) -> [(&'static str,
     let aligned = kind == BlockKind::Aligned;
     let forward = match (centering, kind) {
         (false, BlockKind::Aligned) => (
-            ["lorenzo_forward_w1_aligned", "lorenzo_forward_w2_aligned", "lorenzo_forward_w4_aligned", "lorenzo_forward_w8_aligned"],
+            [
+                "lorenzo_forward_w1_aligned",
+                "lorenzo_forward_w2_aligned",
+                "lorenzo_forward_w4_aligned",
+                "lorenzo_forward_w8_aligned",
+            ],
             forward_launch(word, true),
         ),
         (false, _) => (
@@ -82,7 +95,12 @@ fn block_kernels(word: u32, kind: BlockKind, centering: bool) -> [(&'static str,
             forward_launch(word, false),
         ),
         (true, BlockKind::Aligned) => (
-            ["lorenzo_center_w1_aligned", "lorenzo_center_w2_aligned", "lorenzo_center_w4_aligned", "lorenzo_center_w8_aligned"],
+            [
+                "lorenzo_center_w1_aligned",
+                "lorenzo_center_w2_aligned",
+                "lorenzo_center_w4_aligned",
+                "lorenzo_center_w8_aligned",
+            ],
             CENTER,
         ),
         (true, BlockKind::Any) => {
@@ -140,7 +158,6 @@ impl DevicePredictor {
             lorenzo,
             forward: device.kernel(forward.0, forward.1)?,
             inverse: device.kernel(inverse.0, inverse.1)?,
-            small: kind == BlockKind::Small,
         };
         Ok(Self { device: device.clone(), plan })
     }
@@ -241,15 +258,8 @@ impl DevicePredictor {
                 Plan::Adaptive { lorenzo, forward, .. } => {
                     let params = adaptive_params(lorenzo, elements);
                     let (count, look_back) = scratch.split_at(MEANS_COUNT_BYTES);
-                    let arguments = [
-                        plain,
-                        output,
-                        ports.modes.arg(),
-                        ports.means.arg(),
-                        look_back.arg(),
-                        count.arg(),
-                        Arg::of(&params),
-                    ];
+                    let arguments =
+                        [plain, output, ports.modes.arg(), ports.means.arg(), look_back.arg(), count.arg(), Arg::of(&params)];
                     forward.launch(stream, grid(params.block.tiles())?, &arguments)
                 }
             }

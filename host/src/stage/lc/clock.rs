@@ -63,8 +63,11 @@ pub fn measure(codec: &DeviceCodec, plain: &[u8], coded: &[u8], repeat: u32) -> 
     Ok(Clocked { encode, decode, copy })
 }
 
-/// How long `work` takes the device, after two runs to warm up.
-fn timed(stream: &Stream, repeat: u32, mut work: impl FnMut() -> Result<()>) -> Result<Vec<Duration>> {
+/// How long what `work` puts into `stream` takes the device, `repeat` times after two runs to warm up: from event to event.
+///
+/// # Errors
+/// [`Error::Cuda`] from the driver, and what `work` returns.
+pub fn timed(stream: &Stream, repeat: u32, mut work: impl FnMut() -> Result<()>) -> Result<Vec<Duration>> {
     let mut times = Vec::new();
     for run in 0..repeat + 2 {
         let (start, end) = (Event::new(stream.device())?, Event::new(stream.device())?);

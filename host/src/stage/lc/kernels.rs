@@ -52,6 +52,36 @@ impl KernelNames {
     }
 }
 
+impl KernelNames {
+    /// The kernels that also take differences and zigzags, for words of 2 and 4 bytes; they take two arguments more.
+    pub fn fused(settings: Settings) -> Option<Self> {
+        use ChunkSize::{C4096, C8192, C16384};
+        use WordSize::{W2, W4};
+        let (encode, decode) = match (settings.word, settings.chunk) {
+            (W2, C4096) => ("lorenzo_clog_encode_w2_c4096", "lorenzo_clog_decode_w2_c4096"),
+            (W2, C8192) => ("lorenzo_clog_encode_w2_c8192", "lorenzo_clog_decode_w2_c8192"),
+            (W2, C16384) => ("lorenzo_clog_encode_w2_c16384", "lorenzo_clog_decode_w2_c16384"),
+            (W4, C4096) => ("lorenzo_clog_encode_w4_c4096", "lorenzo_clog_decode_w4_c4096"),
+            (W4, C8192) => ("lorenzo_clog_encode_w4_c8192", "lorenzo_clog_decode_w4_c8192"),
+            (W4, C16384) => ("lorenzo_clog_encode_w4_c16384", "lorenzo_clog_decode_w4_c16384"),
+            _ => return None,
+        };
+        let tails = match settings.word {
+            W2 => ["lorenzo_clog_encode_tail_w2", "lorenzo_clog_decode_tail_w2"],
+            _ => ["lorenzo_clog_encode_tail_w4", "lorenzo_clog_decode_tail_w4"],
+        };
+        Some(Self {
+            encode,
+            decode,
+            tails: Some(tails),
+            encode_launch: clog::encode_launch(settings.chunk, true),
+            decode_launch: clog::DECODE,
+            tail_launch: clog::TAIL,
+            tile_bytes: TILE_BYTES,
+        })
+    }
+}
+
 fn names(component: &str, settings: Settings) -> Option<(&'static str, &'static str)> {
     use ChunkSize::{C4096, C8192, C16384};
     use WordSize::{W1, W2, W4, W8};
