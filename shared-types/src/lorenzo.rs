@@ -66,21 +66,36 @@ pub const SCAN_BYTES: u32 = 256;
 
 /// Differences without centering. Fewer blocks where masks inside lanes take registers.
 pub const fn forward_launch(word: u32, aligned: bool) -> Launch {
-    Launch { threads: 256, shared_bytes: 0, min_blocks: if aligned || word >= 4 { 4 } else { 3 } }
+    Launch { threads: 256, shared_bytes: SCAN_BYTES, min_blocks: if aligned || word >= 4 { 4 } else { 3 } }
 }
 
 /// Differences with centering where [`BlockKind::Small`].
 pub const CENTER_SMALL: Launch = Launch { threads: 256, shared_bytes: 0, min_blocks: 4 };
 
-/// Differences with centering: the means of a tile stand in shared memory.
-pub const CENTER: Launch = Launch { threads: 256, shared_bytes: SCAN_BYTES + TILE_BYTES, min_blocks: 3 };
+/// Bytes of the sums of a tile's segments: of 5461 segments of three bytes, 4 bytes each, at most.
+pub const SUM_BYTES: u32 = 21_856;
+
+/// Differences with centering: the sums of a tile's segments, then their means, stand in shared memory.
+pub const fn center_launch(word: u32, aligned: bool) -> Launch {
+    Launch { threads: 256, shared_bytes: SCAN_BYTES + SUM_BYTES, min_blocks: if aligned || word == 8 { 4 } else { 3 } }
+}
+
+/// Numbers of 32 bits that a sum of a segment of elements of `word` bytes takes: no part overflows, see `SegmentSums`.
+pub const fn sum_parts(word: u32) -> u32 {
+    match word {
+        1 | 2 => 1,
+        4 => 2,
+        _ => 4,
+    }
+}
 
 /// Sums; as [`forward_launch`].
 pub const fn inverse_launch(word: u32, aligned: bool) -> Launch {
     let min_blocks = match (aligned, word) {
         (true, _) => 4,
         (false, 1) => 2,
-        (false, _) => 3,
+        (false, 2) => 3,
+        (false, _) => 4,
     };
     Launch { threads: 256, shared_bytes: SCAN_BYTES, min_blocks }
 }
@@ -117,6 +132,14 @@ pub struct BlockParams {
     pub order: u32,
     /// 1 where a warp's rows are whole segments, so that warps need not know of each other; else 0.
     pub independent: u32,
+    /// Lanes that have one segment alone if they are aligned to this, 1 to 32: for segments of whole multiples of 16 bytes.
+    pub group: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+const fn min(a: u32, b: u32) -> u32 {
+    if a < b { a } else { b }
 }
 
 /// Which kernel of a direction suits.
@@ -133,16 +156,17 @@ pub enum BlockKind {
 impl BlockParams {
     /// For `elements` (at least 1) of `word` bytes in segments of `length` (1 to 1024).
     pub const fn new(elements: u64, word: u32, length: u32, order: u32) -> Self {
-        // A tile begins at a multiple of 16 bytes, and its means do where there are many.
-        let unit = if (length * word).is_multiple_of(16) { 1 } else { 16 / word };
-        Self::of_units(elements, word, length, order, unit)
+        Self::of_units(elements, word, length, order, 1)
     }
 
     /// As [`Self::new`], tiles of a multiple of `unit` segments.
     const fn of_units(elements: u64, word: u32, length: u32, order: u32, unit: u32) -> Self {
         let segments = elements.div_ceil(length as u64);
         let last_length = (elements - (segments - 1) * length as u64) as u32;
-        let tile_segments = TILE_BYTES / (length * word * unit) * unit;
+        // A tile that begins anywhere needs room for the bytes in front of it, see `Tile`.
+        let bytes = length * word;
+        let lead = if bytes.is_multiple_of(16) || length.is_power_of_two() { 0 } else { 16 - word };
+        let tile_segments = (TILE_BYTES - lead) / (bytes * unit) * unit;
         let mut pattern = 0;
         let mut bit = 0;
         while bit < 32 {
@@ -164,7 +188,9 @@ impl BlockParams {
             row_segments: row / length,
             row_rest: row % length,
             order,
-            independent: (ROWS * row).is_multiple_of(length) as u32,
+            group: 1 << min((bytes / 16).trailing_zeros(), 5),
+            reserved: 0,
+            independent: (lead == 0 && (ROWS * row).is_multiple_of(length)) as u32,
         }
     }
 
@@ -184,7 +210,7 @@ impl BlockParams {
 }
 
 /// Adaptive: the shape of both directions.
-pub const ADAPTIVE: Launch = Launch { threads: 256, shared_bytes: SCAN_BYTES + 8192, min_blocks: 3 };
+pub const ADAPTIVE: Launch = Launch { threads: 256, shared_bytes: SCAN_BYTES + SUM_BYTES + 5632, min_blocks: 2 };
 
 /// Adaptive: elements of a coder's block.
 pub const CODER_BLOCK: u32 = 32;

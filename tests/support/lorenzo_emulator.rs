@@ -8,7 +8,7 @@ use gpu_kernels::lorenzo::{adaptive, fused};
 use shared_types::clog::{DECODE, encode_launch};
 use shared_types::lc::{ChunkSize, TILE_BYTES};
 use shared_types::lorenzo::{
-    ADAPTIVE, AdaptiveParams, BlockKind, BlockParams, CENTER, CENTER_SMALL, forward_launch, inverse_launch,
+    ADAPTIVE, AdaptiveParams, BlockKind, BlockParams, CENTER_SMALL, center_launch, forward_launch, inverse_launch,
 };
 use warpack::Result;
 use warpack::lorenzo::{AdaptiveLorenzo, Lorenzo, Policy, Ports, Predictor};
@@ -111,7 +111,10 @@ impl LorenzoExecutor for Emulator {
         unsafe {
             if centering {
                 let kernel = center_kernel(word, kind);
-                let shape = if kind == BlockKind::Small { CENTER_SMALL } else { CENTER };
+                let shape = match kind {
+                    BlockKind::Small => CENTER_SMALL,
+                    kind => center_launch(word, kind == BlockKind::Aligned),
+                };
                 run(shape, blocks, || kernel(i, o, m, params));
             } else {
                 let aligned = kind == BlockKind::Aligned;

@@ -12,10 +12,10 @@
 //!
 //! Backward the choices are read and counted first.
 
-use super::block::center::{Bits, segment_means};
 use super::block::difference::difference_row;
-use super::block::scan::{Carry, Exchange, RowScan, scan_row};
-use super::block::tile::{Place, Tile, get};
+use super::block::scan::{Carry, Exchange, scan_row};
+use super::block::sums::SegmentSums;
+use super::block::tile::{Ends, Place, Tile, get};
 use super::block::{LINES, for_lines};
 use super::packed::{Lane, add, broadcast, keep, last, prefix_sums, sub};
 use crate::collectives::{ALL_LANES, group_or, look_back};
@@ -34,9 +34,9 @@ const TILES: usize = 256;
 
 /// Shared memory of one block.
 #[repr(C, align(16))]
-struct AdaptiveShared<T> {
+struct AdaptiveShared {
+    ends: Ends,
     exchange: Exchange,
-    means: SharedArray<T, TILES>,
     /// Bytes of each tile's candidates: one after another.
     cost: SharedArray<u32, { 4 * TILES }>,
     /// Bit 0: second order; bit 1: centered.
@@ -47,8 +47,9 @@ struct AdaptiveShared<T> {
     count: SharedArray<u32, 8>,
     /// Centered tiles of all blocks before.
     base: SharedArray<u32, 1>,
+    sums: SegmentSums,
 }
-const _: () = assert!(size_of::<AdaptiveShared<u32>>() <= ADAPTIVE.shared_bytes as usize);
+const _: () = assert!(size_of::<AdaptiveShared>() <= ADAPTIVE.shared_bytes as usize);
 
 /// The bits of all magnitudes of a lane's elements but the first, and the first one's. Magnitudes are without sign.
 #[inline(always)]
@@ -79,7 +80,7 @@ fn cost(first: u32, rest: u32, outlier: bool) -> u32 {
 /// The places of the choice's centered tiles: each tile's rank among those of its block, from the choice of tile `thread`. All
 /// threads of a block call this; it ends with a barrier.
 #[inline(always)]
-fn count_centered<T: Bits>(s: &AdaptiveShared<T>, choice: u32) {
+fn count_centered(s: &AdaptiveShared, choice: u32) {
     let (thread, lane) = (thread::thread_idx_x(), warp::lane_id());
     let centered = warp::warp_vote_ballot(ALL_LANES, choice & 2 != 0);
     let below = (centered & ((1 << lane) - 1)).count_ones();
@@ -100,29 +101,27 @@ fn count_centered<T: Bits>(s: &AdaptiveShared<T>, choice: u32) {
     thread::sync_threads(); // rank
 }
 
-/// Forward, for elements of `W` bytes, of type `T` without sign.
+/// Forward, for elements of `W` bytes.
 ///
 /// # Safety
 /// As the entry points say.
 #[inline(always)]
-unsafe fn forward<T: Bits, const W: u32>(
+unsafe fn forward<const W: u32>(
     input: *const U32x4,
     output: *mut U32x4,
     modes: *mut u8,
-    means: *mut T,
+    means: *mut u8,
     look_back: *mut u64,
     centered: *mut u64,
     params: &AdaptiveParams,
 ) {
-    let s = shared::dynamic::<AdaptiveShared<T>>();
+    let s = shared::dynamic::<AdaptiveShared>();
     let block = &params.block;
     let thread = thread::thread_idx_x();
     let tile = Tile::<W>::own(block);
     let mut rows = [[0; 4]; LINES];
     // SAFETY: the caller's promise.
     for_lines!(I => rows[I] = unsafe { tile.load(I, input) });
-    // SAFETY: as above.
-    let before = unsafe { tile.before(input) };
     let mut places = [tile.first_place(block); LINES];
     for_lines!(I => if I > 0 { places[I] = places[I - 1].next(block) });
     let first_segment = u64::from(thread::block_idx_x()) * u64::from(block.tile_segments);
@@ -134,10 +133,16 @@ unsafe fn forward<T: Bits, const W: u32>(
     for candidate in 0..4 {
         s.cost.write((candidate * ADAPTIVE.threads + thread) as usize, 0);
     }
-    segment_means::<W, true>(&rows, &places, tile, &s.exchange, block, block.segments - 1 - first_segment, |segment, mean| {
-        s.means.write(segment as usize, T::cut(mean));
-    });
-    thread::sync_threads(); // means, cost (zeros)
+    s.sums.clear::<W>(block);
+    // A barrier between the zeros and the sums, too.
+    let before = Tile::<W>::before(&rows, &s.ends);
+    for_lines!(I => s.sums.add_row::<W, true>(rows[I], places[I], block));
+    thread::sync_threads(); // sums
+    let mut mean = 0;
+    if thread < live {
+        mean = s.sums.to_mean::<W>(thread, first_segment + u64::from(thread) == block.segments - 1, block);
+    }
+    thread::sync_threads(); // means
 
     // The element in front of the warp's rows, after taking differences once.
     let second = |reference: u64| before[0].wrapping_sub(if places[0].position == 1 { reference } else { before[1] });
@@ -152,7 +157,7 @@ unsafe fn forward<T: Bits, const W: u32>(
         let (d, e) = (there(d), there(e));
         let begins = place.position == 0 && have > 0;
         // Centered: the first element less the mean; in second order the one after it more by as much.
-        let mean = if begins { s.means.read(place.segment as usize).wide() as u32 } else { 0 };
+        let mean = if begins { s.sums.mean::<W>(place.segment, block) as u32 } else { 0 };
         let pair = if W == 2 { (mean & 0xFFFF, mean << 16) } else { (mean, 0) };
         let dc = sub::<W>(d, [pair.0, 0, 0, 0]);
         let plus = if W == 2 { [pair.1, 0, 0, 0] } else { [0, mean, 0, 0] };
@@ -208,7 +213,7 @@ unsafe fn forward<T: Bits, const W: u32>(
         unsafe { look_back::publish(look_back, thread::block_idx_x(), own) };
     }
     let chosen = |segment: u32| if segment < live { u32::from(s.choice.read(segment as usize)) } else { 0 };
-    let value = |segment: u32| if chosen(segment) & 2 != 0 { s.means.read(segment as usize).wide() } else { 0 };
+    let value = |segment: u32| if chosen(segment) & 2 != 0 { s.sums.mean::<W>(segment, block) } else { 0 };
     let at_start = Some(|place: Place, _: u32| value(place.segment));
     let (mut carry, mut carry2) = (before[0], second(value(places[0].segment)));
     for_lines!(I => {
@@ -234,16 +239,21 @@ unsafe fn forward<T: Bits, const W: u32>(
     if thread < live && choice & 2 != 0 {
         let at = u64::from(s.base.read(0)) + u64::from(s.rank.read(thread as usize));
         // SAFETY: a mean per tile at most.
-        unsafe { *means.add(at as usize) = s.means.read(thread as usize) };
+        unsafe {
+            match W {
+                2 => *means.cast::<u16>().add(at as usize) = mean as u16,
+                _ => *means.cast::<u32>().add(at as usize) = mean as u32,
+            }
+        }
     }
 }
 
-/// Backward, for elements of `W` bytes, of type `T` without sign.
+/// Backward, for elements of `W` bytes.
 ///
 /// # Safety
 /// As the entry points say.
 #[inline(always)]
-unsafe fn inverse<T: Bits, const W: u32>(
+unsafe fn inverse<const W: u32>(
     input: *const U32x4,
     modes: *const u8,
     means: *const U32x4,
@@ -253,7 +263,7 @@ unsafe fn inverse<T: Bits, const W: u32>(
     centered: *mut u64,
     params: &AdaptiveParams,
 ) {
-    let s = shared::dynamic::<AdaptiveShared<T>>();
+    let s = shared::dynamic::<AdaptiveShared>();
     let block = &params.block;
     let thread = thread::thread_idx_x();
     let tile = Tile::<W>::own(block);
@@ -295,18 +305,16 @@ unsafe fn inverse<T: Bits, const W: u32>(
 
     let mut pass = 0;
     while pass < 1 + u32::from(twice) {
-        let mut scans = [RowScan::default(); LINES];
+        let (mut incoming, mut open, mut next) = ([0; LINES], [false; LINES], [[0; 4]; LINES]);
         let mut carry = Carry::default();
-        let mut next = [[0; 4]; LINES];
         for_lines!(I => {
             next[I] = prefix_sums::<W>(rows[I], 0);
-            scans[I] = scan_row::<true>(last::<W>(next[I]), places[I].position == 0);
-            carry = scans[I].next(carry);
+            let scan = scan_row::<true>(last::<W>(next[I]), places[I].position == 0);
+            (incoming[I], open[I], carry) = scan.chain(carry);
         });
-        let mut carry = if block.independent != 0 { Carry::default() } else { s.exchange.incoming(pass, carry) };
+        let before = if block.independent != 0 { 0 } else { s.exchange.incoming(pass, carry).sum };
         for_lines!(I => {
-            let (incoming, after) = scans[I].chain(carry);
-            carry = after;
+            let incoming = incoming[I].wrapping_add(if open[I] { before } else { 0 });
             let begins = places[I].position == 0;
             let sums = add::<W>(next[I], broadcast::<W>(if begins { 0 } else { incoming }));
             let segment = places[I].segment;
@@ -333,7 +341,7 @@ unsafe fn inverse<T: Bits, const W: u32>(
 
 /// The entry points, one pair per element size.
 macro_rules! entry_points {
-    ($($forward:ident, $inverse:ident, $type:ty;)*) => {$(
+    ($($forward:ident, $inverse:ident, $word:literal;)*) => {$(
         /// Residuals, modes and means of an array; `centered` becomes the number of means.
         ///
         /// # Safety
@@ -350,9 +358,8 @@ macro_rules! entry_points {
             centered: *mut u64,
             params: AdaptiveParams,
         ) {
-            const W: usize = size_of::<$type>();
             // SAFETY: the caller's promise.
-            unsafe { forward::<$type, { W as u32 }>(input, output, modes, means.cast(), look_back, centered, &params) }
+            unsafe { forward::<$word>(input, output, modes, means.cast(), look_back, centered, &params) }
         }
 
         /// The array again; `centered` becomes the number of means that the modes ask for, which should be `means_held`: means that are not
@@ -371,14 +378,13 @@ macro_rules! entry_points {
             centered: *mut u64,
             params: AdaptiveParams,
         ) {
-            const W: usize = size_of::<$type>();
             // SAFETY: the caller's promise.
-            unsafe { inverse::<$type, { W as u32 }>(input, modes, means, means_held, output, look_back, centered, &params) }
+            unsafe { inverse::<$word>(input, modes, means, means_held, output, look_back, centered, &params) }
         }
     )*};
 }
 
 entry_points! {
-    adaptive_lorenzo_forward_w2, adaptive_lorenzo_inverse_w2, u16;
-    adaptive_lorenzo_forward_w4, adaptive_lorenzo_inverse_w4, u32;
+    adaptive_lorenzo_forward_w2, adaptive_lorenzo_inverse_w2, 2;
+    adaptive_lorenzo_forward_w4, adaptive_lorenzo_inverse_w4, 4;
 }

@@ -51,7 +51,7 @@ impl Sums {
         let sum = |v, carry: &mut Carry| {
             let v = prefix_sums::<W>(v, 0);
             let scan = if W == 8 { scan_row::<false>(last::<W>(v), begins) } else { scan_row::<true>(last::<W>(v), begins) };
-            let (incoming, next) = scan.chain(*carry);
+            let (incoming, _, next) = scan.chain(*carry);
             *carry = next;
             add::<W>(v, broadcast::<W>(if begins { 0 } else { incoming }))
         };
@@ -101,7 +101,7 @@ unsafe fn restore_tail<const W: u32>(plain: *mut u8, words: u32, length: u32, or
             let v = unzigzag::<W>(U32x4 { x: x as u32, y: (x >> 32) as u32, z: 0, w: 0 });
             x = u64::from(v.y) << 32 | u64::from(v.x);
             let sum = |x: u64, carry: &mut Carry| {
-                let (incoming, next) = scan_row::<false>(x, false).chain(*carry);
+                let (incoming, _, next) = scan_row::<false>(x, false).chain(*carry);
                 *carry = next;
                 x.wrapping_add(incoming)
             };

@@ -7,7 +7,7 @@ use crate::backend::{Arg, CudaDevice, DeviceSlice, DeviceSliceMut, Kernel, Strea
 use crate::{Error, Result};
 use shared_types::launch::Launch;
 use shared_types::lorenzo::{
-    ADAPTIVE, AdaptiveParams, BlockKind, BlockParams, CENTER, CENTER_SMALL, forward_launch, inverse_launch,
+    ADAPTIVE, AdaptiveParams, BlockKind, BlockParams, CENTER_SMALL, center_launch, forward_launch, inverse_launch,
 };
 
 /// Bytes of the number of means that [`DevicePredictor`]'s directions leave: a `u64`.
@@ -101,11 +101,12 @@ fn block_kernels(word: u32, kind: BlockKind, centering: bool) -> [(&'static str,
                 "lorenzo_center_w4_aligned",
                 "lorenzo_center_w8_aligned",
             ],
-            CENTER,
+            center_launch(word, true),
         ),
-        (true, BlockKind::Any) => {
-            (["lorenzo_center_w1_any", "lorenzo_center_w2_any", "lorenzo_center_w4_any", "lorenzo_center_w8_any"], CENTER)
-        }
+        (true, BlockKind::Any) => (
+            ["lorenzo_center_w1_any", "lorenzo_center_w2_any", "lorenzo_center_w4_any", "lorenzo_center_w8_any"],
+            center_launch(word, false),
+        ),
         (true, BlockKind::Small) => (
             ["lorenzo_center_w1_small", "lorenzo_center_w2_small", "lorenzo_center_w4_small", "lorenzo_center_w8_small"],
             CENTER_SMALL,

@@ -1,205 +1,84 @@
 //! The means of the segments, then differences with the mean in front of each segment: one read, one write.
 //!
-//! | phase | does | leaves behind |
-//! |---|---|---|
-//! | sum | each segment's sum, in the lane that has its last element | |
-//! | mean | sums to rounded means | `means` |
-//! | difference | each segment's first element from the mean, all others from the one before | the output |
+//! | phase | who | does | leaves behind |
+//! |---|---|---|---|
+//! | sum | every warp, row by row | adds up the segments' elements | `sums` |
+//! | mean | thread `t`: segments `t`, `t + 256`, .. | sums to rounded means | the means, in `sums` too |
+//! | difference | every warp, row by row | each segment's first element from the mean, all others from the one before | the output |
 
-use super::super::packed::{Lane, element, keep, mask, pack, shift_in, signed_sum, sub};
+use super::super::packed::{Lane, element, keep, mask, pack, shift_in, sub};
 use super::difference::{differences, plain_differences};
-use super::scan::{Carry, Exchange, RowScan, scan_row};
-use super::tile::{Place, Tile};
+use super::sums::{SegmentSums, mean};
+use super::tile::{Ends, Place, Tile};
 use super::{LINES, for_lines};
-use cuda_std::{
-    bits::byte_permute,
-    kernel,
-    shared::{self, SharedArray, SharedValue},
-    thread,
-    vector::U32x4,
-};
-use shared_types::lorenzo::{BlockParams, CENTER, CENTER_SMALL, TILE_BYTES};
+use cuda_std::{bits::byte_permute, kernel, shared, thread, vector::U32x4};
+use shared_types::lorenzo::{BlockParams, CENTER_SMALL, center_launch};
 
-/// An unsigned number of an element's size.
-pub(crate) trait Bits: SharedValue + 'static {
-    /// The lowest bits of `x`.
-    fn cut(x: u64) -> Self;
-    /// The number.
-    fn wide(self) -> u64;
-}
-
-macro_rules! bits {
-    ($($type:ty),*) => {$(
-        impl Bits for $type {
-            #[inline(always)]
-            fn cut(x: u64) -> Self {
-                x as Self
-            }
-            #[inline(always)]
-            fn wide(self) -> u64 {
-                self as u64
-            }
-        }
-    )*};
-}
-bits!(u8, u16, u32, u64);
-
-/// Shared memory of one block: `N` is `TILE_BYTES` over the size of `T`.
+/// Shared memory of one block.
 #[repr(C, align(16))]
-struct CenterShared<T, const N: usize> {
-    exchange: Exchange,
-    means: SharedArray<T, N>,
+struct CenterShared {
+    ends: Ends,
+    sums: SegmentSums,
 }
-const _: () = assert!(size_of::<CenterShared<u64, { TILE_BYTES as usize / 8 }>>() <= CENTER.shared_bytes as usize);
+const _: () = assert!(size_of::<CenterShared>() <= center_launch(4, true).shared_bytes as usize);
 
-/// The rounded mean of a segment whose elements add up to `sum`.
-#[inline(always)]
-fn mean<const W: u32>(sum: u64, last: bool, params: &BlockParams) -> u64 {
-    let half = if last { params.last_length } else { params.length } / 2;
-    if W <= 2 {
-        // At most 1024 * 2^15 in 32 bits.
-        let sum = sum as u32 as i32;
-        let divisor = if last { params.last_position } else { params.position };
-        let quotient = divisor.divide(sum.unsigned_abs() + half);
-        return if sum < 0 { 0u32.wrapping_sub(quotient) } else { quotient }.into();
-    }
-    // The rounded sum may have wrapped, and with it changed its sign.
-    let half = u64::from(half);
-    let rounded = if (sum as i64) < 0 { sum.wrapping_sub(half) } else { sum.wrapping_add(half) } as i64;
-    let quotient = if last { params.last_mean } else { params.mean }.divide(rounded.unsigned_abs());
-    if rounded < 0 { 0u64.wrapping_sub(quotient) } else { quotient }
-}
-
-/// Calls `set` with the number in the tile and the mean of every segment, in the lane that has its last element. All threads of a block
-/// call this; `last_segment` is the number of the array's last segment.
-#[inline(always)]
-pub(crate) fn segment_means<const W: u32, const ALIGNED: bool>(
-    rows: &[Lane; LINES],
-    places: &[Place; LINES],
-    tile: Tile<W>,
-    exchange: &Exchange,
-    params: &BlockParams,
-    last_segment: u64,
-    set: impl Fn(u32, u64),
-) {
-    // Sum: what each lane has from its last start on.
-    let mut scans = [RowScan::default(); LINES];
-    let mut carry = Carry::default();
-    for_lines!(I => {
-        let starts = places[I].starts & ((1 << Tile::<W>::LANE) - 1);
-        let (own, begins) = if ALIGNED {
-            (signed_sum::<W>(rows[I]), places[I].position == 0)
-        } else {
-            // The bits from the highest start on; all where there is none.
-            let from = if starts == 0 { u32::MAX } else { u32::MAX << (31 - starts.leading_zeros()) };
-            (signed_sum::<W>(keep::<W>(rows[I], from)), starts != 0)
-        };
-        scans[I] = if W <= 2 { scan_row::<true>(own, begins) } else { scan_row::<false>(own, begins) };
-        carry = scans[I].next(carry);
-    });
-    let mut carry = if params.independent != 0 { Carry::default() } else { exchange.incoming(0, carry) };
-    // Mean: where a segment ends.
-    for_lines!(I => {
-        let (incoming, next) = scans[I].chain(carry);
-        carry = next;
-        let place = places[I];
-        let have = tile.have(I);
-        // Element `k` is its segment's last one if the next one is a start, or is not there.
-        let is_end = tile.at + I as u32 * Tile::<W>::ROW + have == tile.live;
-        if ALIGNED {
-            if have > 0 && (place.position + Tile::<W>::LANE == params.length || is_end) {
-                let sum = signed_sum::<W>(rows[I]).wrapping_add(if place.position == 0 { 0 } else { incoming });
-                let last = u64::from(place.segment) == last_segment;
-                set(place.segment, mean::<W>(sum, last, params));
-            }
-        } else {
-            let there = (1u32 << have) - 1;
-            let mut ends = place.starts >> 1 & there;
-            if is_end && have > 0 {
-                ends |= 1 << (have - 1);
-            }
-            // The bits of the segment's elements in this lane; only those of a segment that began before have `incoming`.
-            let (mut done, mut segment) = (0, place.segment);
-            let mut before = if place.position == 0 { 0 } else { incoming };
-            while ends != 0 {
-                let upto = ends ^ (ends - 1);
-                let sum = signed_sum::<W>(keep::<W>(rows[I], upto & !done)).wrapping_add(before);
-                let last = u64::from(segment) == last_segment;
-                set(segment, mean::<W>(sum, last, params));
-                done = upto;
-                segment += 1;
-                before = 0;
-                ends &= ends - 1;
-            }
-        }
-    });
-}
-
-/// The kernel for elements of `W` bytes, of type `T` without sign; `N` is `TILE_BYTES / W`.
+/// The kernel for elements of `W` bytes.
 ///
 /// # Safety
 /// As the entry points say.
 #[inline(always)]
-unsafe fn center<T: Bits, const N: usize, const W: u32, const ALIGNED: bool>(
+unsafe fn center<const W: u32, const ALIGNED: bool>(
     input: *const U32x4,
     output: *mut U32x4,
-    means: *mut T,
+    means: *mut u8,
     params: &BlockParams,
 ) {
-    let s = shared::dynamic::<CenterShared<T, N>>();
+    let s = shared::dynamic::<CenterShared>();
     let tile = Tile::<W>::own(params);
     let mut rows = [[0; 4]; LINES];
     // SAFETY: the caller's promise.
     for_lines!(I => rows[I] = unsafe { tile.load(I, input) });
-    // SAFETY: as above.
-    let before = unsafe { tile.before(input) };
     let mut places = [tile.first_place(params); LINES];
     for_lines!(I => if I > 0 { places[I] = places[I - 1].next(params) });
+    s.sums.clear::<W>(params);
+    // A barrier between the zeros and the sums, too.
+    let before = Tile::<W>::before(&rows, &s.ends);
+    for_lines!(I => s.sums.add_row::<W, ALIGNED>(rows[I], places[I], params));
+    thread::sync_threads(); // sums
 
     let first_segment = u64::from(thread::block_idx_x()) * u64::from(params.tile_segments);
-    let tile_segments = {
-        let rest = params.segments - first_segment;
-        if rest < u64::from(params.tile_segments) { rest as u32 } else { params.tile_segments }
-    };
-    // The number of the array's last segment, if it is in this tile.
-    let last_segment = params.segments - 1 - first_segment;
-
-    segment_means::<W, ALIGNED>(&rows, &places, tile, &s.exchange, params, last_segment, |segment, mean| {
-        s.means.write(segment as usize, T::cut(mean));
-    });
+    let rest = params.segments - first_segment;
+    let segments = if rest < u64::from(params.tile_segments) { rest as u32 } else { params.tile_segments };
+    let mut segment = thread::thread_idx_x();
+    while segment < segments {
+        let index = first_segment + u64::from(segment);
+        let mean = s.sums.to_mean::<W>(segment, index == params.segments - 1, params);
+        // SAFETY: the tile's segments have means.
+        unsafe {
+            match W {
+                1 => *means.add(index as usize) = mean as u8,
+                2 => *means.cast::<u16>().add(index as usize) = mean as u16,
+                4 => *means.cast::<u32>().add(index as usize) = mean as u32,
+                _ => *means.cast::<u64>().add(index as usize) = mean,
+            }
+        }
+        segment += thread::block_dim_x();
+    }
     thread::sync_threads(); // means
 
-    // Difference.
-    let live = tile_segments;
     let at_start = |place: Place, number: u32| {
-        let segment = place.segment + number + u32::from(!ALIGNED && place.position != 0);
-        // Behind the array's end are no means.
-        if segment < live { s.means.read(segment as usize).wide() } else { 0 }
+        let segment = place.segment.wrapping_add(number + u32::from(!ALIGNED && place.position != 0));
+        s.sums.mean::<W>(segment, params)
     };
     // The element in front of the warp's rows, as its own warp sees it after the first time.
     let first = places[0];
-    let reference = if first.position != 1 {
-        before[1]
-    } else if first.segment < live {
-        s.means.read(first.segment as usize).wide()
-    } else {
-        0
-    };
-    let second = before[0].wrapping_sub(reference);
+    let reference = if first.position == 1 { s.sums.mean::<W>(first.segment, params) } else { before[1] };
     differences::<W, ALIGNED>(&mut rows, &places, before[0], Some(at_start));
     if params.order == 2 {
-        plain_differences::<W, ALIGNED>(&mut rows, &places, second);
+        plain_differences::<W, ALIGNED>(&mut rows, &places, before[0].wrapping_sub(reference));
     }
-    for_lines!(I => {
-        // SAFETY: as above.
-        unsafe { tile.store(I, output, rows[I]) };
-    });
-    let mut segment = thread::thread_idx_x();
-    while segment < tile_segments {
-        // SAFETY: the tile's segments have means.
-        unsafe { *means.add((first_segment + u64::from(segment)) as usize) = s.means.read(segment as usize) };
-        segment += CENTER.threads;
-    }
+    // SAFETY: as above.
+    for_lines!(I => unsafe { tile.store(I, output, rows[I]) });
 }
 
 /// The kernel for segments of a power of two of elements that are shorter than a lane's 16 bytes.
@@ -258,7 +137,17 @@ fn small_means<const W: u32, const B: usize>(v: Lane, tile: Tile<W>, at: u32, pa
         }
         // Only the array's very last segment can be shorter.
         let last = at + (j * B) as u32 + B as u32 > tile.live;
-        packed[j] = if B == 1 { element::<W>(v, j) } else { mean::<W>(sum, last, params) };
+        packed[j] = if B == 1 {
+            element::<W>(v, j)
+        } else if last {
+            mean::<W>(sum, true, params)
+        } else {
+            // Rounded away from zero; `mean` without a division.
+            let half = B as u64 / 2;
+            let rounded = if (sum as i64) < 0 { sum.wrapping_sub(half) } else { sum.wrapping_add(half) } as i64;
+            let quotient = rounded.unsigned_abs() >> B.trailing_zeros();
+            if rounded < 0 { 0u64.wrapping_sub(quotient) } else { quotient }
+        };
         for k in 0..B {
             spread[j * B + k] = packed[j];
         }
@@ -295,30 +184,29 @@ unsafe fn store_means<const W: u32>(to: *mut u8, v: Lane, bytes: u32, length: u3
 
 /// The entry points, one per element size and kind.
 macro_rules! entry_points {
-    ($($name:ident, $type:ty, $aligned:literal;)*) => {$(
+    ($($name:ident, $word:literal, $aligned:literal;)*) => {$(
         /// Means of segments, and differences inside segments from them, once or twice.
         ///
         /// # Safety
-        /// Launched with [`CENTER`], one block per tile. `input` and `output` are 16-aligned and hold `params.elements`
+        /// Launched with [`center_launch`], one block per tile. `input` and `output` are 16-aligned and hold `params.elements`
         /// elements, `means` holds `params.segments`; nothing else touches the outputs until the launch is over.
-        #[kernel(launch = CENTER)]
+        #[kernel(launch = center_launch($word, $aligned))]
         pub unsafe fn $name(input: *const U32x4, output: *mut U32x4, means: *mut U32x4, params: BlockParams) {
-            const W: usize = size_of::<$type>();
             // SAFETY: the caller's promise.
-            unsafe { center::<$type, { TILE_BYTES as usize / W }, { W as u32 }, $aligned>(input, output, means.cast(), &params) }
+            unsafe { center::<$word, $aligned>(input, output, means.cast(), &params) }
         }
     )*};
 }
 
 entry_points! {
-    lorenzo_center_w1_aligned, u8, true;
-    lorenzo_center_w2_aligned, u16, true;
-    lorenzo_center_w4_aligned, u32, true;
-    lorenzo_center_w8_aligned, u64, true;
-    lorenzo_center_w1_any, u8, false;
-    lorenzo_center_w2_any, u16, false;
-    lorenzo_center_w4_any, u32, false;
-    lorenzo_center_w8_any, u64, false;
+    lorenzo_center_w1_aligned, 1, true;
+    lorenzo_center_w2_aligned, 2, true;
+    lorenzo_center_w4_aligned, 4, true;
+    lorenzo_center_w8_aligned, 8, true;
+    lorenzo_center_w1_any, 1, false;
+    lorenzo_center_w2_any, 2, false;
+    lorenzo_center_w4_any, 4, false;
+    lorenzo_center_w8_any, 8, false;
 }
 
 /// The entry points for small segments.

@@ -1,9 +1,9 @@
 //! Differences without centering: one read, one write.
 
 use super::difference::plain_differences;
-use super::tile::Tile;
+use super::tile::{Ends, Tile};
 use super::{LINES, for_lines};
-use cuda_std::{kernel, vector::U32x4};
+use cuda_std::{kernel, shared, vector::U32x4};
 use shared_types::lorenzo::{BlockParams, forward_launch};
 
 /// The kernel for elements of `W` bytes.
@@ -16,8 +16,7 @@ unsafe fn forward<const W: u32, const ALIGNED: bool>(input: *const U32x4, output
     let mut rows = [[0; 4]; LINES];
     // SAFETY: the caller's promise.
     for_lines!(I => rows[I] = unsafe { tile.load(I, input) });
-    // SAFETY: as above.
-    let before = unsafe { tile.before(input) };
+    let before = if params.independent != 0 { [0, 0] } else { Tile::<W>::before(&rows, shared::dynamic::<Ends>()) };
     let mut places = [tile.first_place(params); LINES];
     for_lines!(I => if I > 0 { places[I] = places[I - 1].next(params) });
     plain_differences::<W, ALIGNED>(&mut rows, &places, before[0]);

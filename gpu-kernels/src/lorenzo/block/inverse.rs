@@ -1,7 +1,7 @@
 //! Sums, once or twice, and the means added: one read, one write.
 
 use super::super::packed::{Lane, add, broadcast, keep, last, prefix_sums};
-use super::scan::{Carry, Exchange, RowScan, scan_row};
+use super::scan::{Carry, Exchange, scan_row};
 use super::tile::{Place, Tile, get};
 use super::{LINES, for_lines};
 use cuda_std::{bits::byte_permute, kernel, shared, vector::U32x4};
@@ -32,18 +32,20 @@ unsafe fn inverse<const W: u32, const ALIGNED: bool>(
         if inside {
             for_lines!(I => rows[I] = prefix_sums::<W>(rows[I], places[I].starts));
         } else {
-            let mut scans = [RowScan::default(); LINES];
+            // What comes into each row's lane from the warp's own rows, and whether what comes from the warps before counts, too.
+            let (mut incoming, mut open) = ([0; LINES], [false; LINES]);
             let mut carry = Carry::default();
             for_lines!(I => {
                 let starts = if ALIGNED { 0 } else { places[I].starts };
                 rows[I] = prefix_sums::<W>(rows[I], starts);
                 let begins = if ALIGNED { places[I].position == 0 } else { starts & ((1 << (16 / W)) - 1) != 0 };
-                scans[I] = if W == 8 { scan_row::<false>(last::<W>(rows[I]), begins) } else { scan_row::<true>(last::<W>(rows[I]), begins) };
-                carry = scans[I].next(carry);
+                let own = last::<W>(rows[I]);
+                let scan = if W == 8 { scan_row::<false>(own, begins) } else { scan_row::<true>(own, begins) };
+                (incoming[I], open[I], carry) = scan.chain(carry);
             });
-            let mut carry = if params.independent != 0 { Carry::default() } else { exchange.incoming(pass, carry) };
+            let before = if params.independent != 0 { 0 } else { exchange.incoming(pass, carry).sum };
             for_lines!(I => {
-                let (incoming, next) = scans[I].chain(carry);
+                let incoming = incoming[I].wrapping_add(if open[I] { before } else { 0 });
                 rows[I] = if ALIGNED {
                     let incoming = if places[I].position == 0 { 0 } else { incoming };
                     add::<W>(rows[I], broadcast::<W>(incoming))
@@ -53,7 +55,6 @@ unsafe fn inverse<const W: u32, const ALIGNED: bool>(
                     let below = (starts & starts.wrapping_neg()).wrapping_sub(1);
                     add::<W>(rows[I], keep::<W>(broadcast::<W>(incoming), below))
                 };
-                carry = next;
             });
         }
         pass += 1;
@@ -63,8 +64,13 @@ unsafe fn inverse<const W: u32, const ALIGNED: bool>(
         for_lines!(I => {
             let have = tile.have(I);
             if have > 0 {
-                // SAFETY: the segments of elements that are there have means.
-                let mean = |segment: u32| unsafe { get::<W>(means, (first + u64::from(segment)) as usize) };
+                let mean = |segment: u32| {
+                    if segment >= params.tile_segments {
+                        return 0; // of elements in front of the tile
+                    }
+                    // SAFETY: the segments of elements that are there have means.
+                    unsafe { get::<W>(means, (first + u64::from(segment)) as usize) }
+                };
                 rows[I] = if ALIGNED {
                     add::<W>(rows[I], broadcast::<W>(mean(places[I].segment)))
                 } else if inside && have == 16 / W {
@@ -93,7 +99,7 @@ fn add_means<const W: u32>(v: Lane, place: Place, have: u32, mean: impl Fn(u32) 
             return v;
         }
         done = upto;
-        segment += 1;
+        segment = segment.wrapping_add(1);
         rest &= rest - 1;
     }
 }

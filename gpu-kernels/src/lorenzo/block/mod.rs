@@ -1,5 +1,5 @@
 //! Block mode. A *tile* is as many whole segments as fit into 16 KiB; a block takes one, each of its eight warps four rows of 512
-//! bytes. Tiles begin at multiples of 16 bytes whatever the length of a segment, so all accesses but the array's very last one are of
+//! bytes. Rows begin at multiples of 16 bytes whatever the length of a segment, so all accesses but those at a tile's ends are of
 //! 16 bytes, and no block needs to know of another.
 //!
 //! | file | idea |
@@ -7,6 +7,7 @@
 //! | `tile` | which elements a lane has, where segments begin among them, loads and stores |
 //! | `difference` | differences along a warp's rows |
 //! | `forward` | differences without centering |
+//! | `sums` | the segments' sums and means in shared memory |
 //! | `center` | means of the segments, then differences |
 //! | `scan` | sums along a warp's rows that begin anew with each segment |
 //! | `inverse` | sums; means added |
@@ -18,6 +19,7 @@ pub(super) mod difference;
 pub mod forward;
 pub mod inverse;
 pub(super) mod scan;
+pub(super) mod sums;
 pub(super) mod tile;
 
 /// Repeats `$body` for the rows 0 to 3, each time with `$i` as a constant, so that rows stay in registers.

@@ -58,22 +58,18 @@ pub fn scan_row<const NARROW: bool>(own: u64, starts: bool) -> RowScan {
 }
 
 impl RowScan {
-    /// What comes into the lane, given what comes into the row; and what comes out of the row.
+    /// What comes into the lane, given what comes into the row; whether it stands before all starts so far; and what comes out of the
+    /// row.
     #[inline(always)]
-    pub fn chain(self, carry: Carry) -> (u64, Carry) {
+    pub fn chain(self, carry: Carry) -> (u64, bool, Carry) {
         let open = self.heads & ((1 << warp::lane_id()) - 1) == 0;
         let incoming = self.incoming.wrapping_add(if open { carry.sum } else { 0 });
-        (incoming, self.next(carry))
-    }
-
-    /// What comes out of the row.
-    #[inline(always)]
-    pub fn next(self, carry: Carry) -> Carry {
-        if self.heads == 0 {
+        let next = if self.heads == 0 {
             Carry { sum: self.total.wrapping_add(carry.sum), closed: carry.closed }
         } else {
             Carry { sum: self.total, closed: true }
-        }
+        };
+        (incoming, open && !carry.closed, next)
     }
 }
 

@@ -1,17 +1,29 @@
 //! Which elements a lane has.
 
-use super::super::packed::{Lane, lane_of, starts, vector_of};
-use cuda_std::{bits::funnel_shift_left_wrap, bits::funnel_shift_right_wrap, global, thread, vector::U32x4, warp};
+use super::super::packed::{Lane, element, keep, lane_of, starts, vector_of, wide};
+use super::LINES;
+use cuda_std::{
+    bits::{funnel_shift_left_wrap, funnel_shift_right_wrap},
+    global,
+    shared::SharedArray,
+    thread,
+    vector::U32x4,
+    warp,
+};
 use shared_types::lorenzo::{BlockParams, ROWS};
 
 /// A lane's part of a tile of elements of `W` bytes.
+///
+/// Rows begin at multiples of 16 bytes. Where the tile does not, its first row begins with up to `15 / W` elements of the tile before.
 #[derive(Clone, Copy)]
 pub struct Tile<const W: u32> {
-    /// The tile's first element in the array.
+    /// The first row's first element in the array.
     pub first: u64,
-    /// Elements of the tile.
+    /// Elements of the first row that belong to the tile before.
+    pub lead: u32,
+    /// Elements in the rows, those in front of the tile with them.
     pub live: u32,
-    /// The lane's first element in the tile.
+    /// The lane's first element in the first row, counted from `first`.
     pub at: u32,
 }
 
@@ -38,9 +50,10 @@ impl<const W: u32> Tile<W> {
         let tile = params.tile_segments * params.length;
         let first = u64::from(thread::block_idx_x()) * u64::from(tile);
         let rest = params.elements - first;
-        let live = if rest < u64::from(tile) { rest as u32 } else { tile };
+        let lead = first as u32 & (Self::LANE - 1);
+        let live = lead + if rest < u64::from(tile) { rest as u32 } else { tile };
         let at = thread::thread_idx_x() / 32 * (ROWS * Self::ROW) + warp::lane_id() * Self::LANE;
-        Self { first, live, at }
+        Self { first: first - u64::from(lead), lead, live, at }
     }
 
     /// The lane's first 16 bytes in the array, in units of 16 bytes.
@@ -49,18 +62,27 @@ impl<const W: u32> Tile<W> {
         ((self.first + u64::from(self.at)) / u64::from(Self::LANE)) as usize
     }
 
-    /// How many of the lane's elements of row `i` there are.
+    /// How many of the lane's elements of row `i` there are, those in front of the tile with them.
     #[inline(always)]
     pub fn have(self, i: usize) -> u32 {
         self.live.saturating_sub(self.at + i as u32 * Self::ROW).min(Self::LANE)
     }
 
-    /// The places of the rows, one after the other: call `next` for each behind the first.
+    /// How many of the lane's elements of row `i` stand in front of the tile: of the first lane's in the first row.
+    #[inline(always)]
+    fn skip(self, i: usize) -> u32 {
+        if i == 0 && self.at == 0 { self.lead } else { 0 }
+    }
+
+    /// The place of the lane's elements of the first row; call `next` for each row behind it.
     #[inline(always)]
     pub fn first_place(self, params: &BlockParams) -> Place {
-        let segment = params.position.divide(self.at);
-        let position = self.at - segment * params.length;
-        Place { position, segment, starts: starts(position, params.length, params.pattern) }
+        // Counted from the start of a segment at or in front of the row's.
+        let before = params.position.divide(self.lead + params.length - 1);
+        let at = self.at + before * params.length - self.lead;
+        let segment = params.position.divide(at);
+        let position = at - segment * params.length;
+        Place { position, segment: segment.wrapping_sub(before), starts: starts(position, params.length, params.pattern) }
     }
 
     /// The lane's elements of row `i`; zeros where there are none.
@@ -69,63 +91,96 @@ impl<const W: u32> Tile<W> {
     /// `array` is 16-aligned and holds the array.
     #[inline(always)]
     pub unsafe fn load(self, i: usize, array: *const U32x4) -> Lane {
-        let have = self.have(i);
+        let (have, skip) = (self.have(i), self.skip(i));
         // SAFETY: the first element of the lane is in the array wherever `have` is not 0, and a multiple of 16 bytes from its start.
-        unsafe {
+        let v = unsafe {
             let from = array.add(self.unit() + 32 * i);
             if have == Self::LANE {
-                return lane_of(global::load_streaming_v4(from));
+                lane_of(global::load_streaming_v4(from))
+            } else {
+                // The array's last elements, byte by byte from behind.
+                let (from, mut v) = (from.cast::<u8>(), [0u32; 4]);
+                let mut left = have * W;
+                while left > 0 {
+                    left -= 1;
+                    let up = |below: u32, own: u32| funnel_shift_left_wrap(below, own, 8);
+                    v = [v[0] << 8 | u32::from(*from.add(left as usize)), up(v[0], v[1]), up(v[1], v[2]), up(v[2], v[3])];
+                }
+                v
             }
-            // The array's last elements, byte by byte from behind.
-            let (from, mut v) = (from.cast::<u8>(), [0u32; 4]);
-            let mut left = have * W;
-            while left > 0 {
-                left -= 1;
-                let up = |below: u32, own: u32| funnel_shift_left_wrap(below, own, 8);
-                v = [v[0] << 8 | u32::from(*from.add(left as usize)), up(v[0], v[1]), up(v[1], v[2]), up(v[2], v[3])];
-            }
-            v
-        }
+        };
+        if i == 0 && skip > 0 { keep::<W>(v, u32::MAX << skip) } else { v }
     }
 
     /// Writes the lane's elements of row `i`, as many as there are.
     ///
     /// # Safety
-    /// `array` is 16-aligned, holds the array, and nobody else writes these elements.
+    /// `array` is 16-aligned, holds the array, and nobody else writes the tile's elements.
     #[inline(always)]
     pub unsafe fn store(self, i: usize, array: *mut U32x4, v: Lane) {
-        let have = self.have(i);
+        let (have, skip) = (self.have(i), self.skip(i));
         // SAFETY: as for `load`.
         unsafe {
             let to = array.add(self.unit() + 32 * i);
-            if have == Self::LANE {
+            if have == Self::LANE && skip == 0 {
                 global::store_streaming_v4(to, vector_of(v));
                 return;
             }
             let (to, mut v) = (to.cast::<u8>(), v);
-            let mut done = 0;
-            while done < have * W {
-                *to.add(done as usize) = v[0] as u8;
-                let down = |own: u32, above: u32| funnel_shift_right_wrap(own, above, 8);
-                v = [down(v[0], v[1]), down(v[1], v[2]), down(v[2], v[3]), v[3] >> 8];
-                done += 1;
+            let mut k = 0;
+            while k < have {
+                if k >= skip {
+                    put::<W>(to.add((k * W) as usize), v);
+                }
+                v = if W == 8 {
+                    [v[2], v[3], 0, 0]
+                } else if W == 4 {
+                    [v[1], v[2], v[3], 0]
+                } else {
+                    let down = |own: u32, above: u32| funnel_shift_right_wrap(own, above, 8 * W);
+                    [down(v[0], v[1]), down(v[1], v[2]), down(v[2], v[3]), v[3] >> (8 * W % 32)]
+                };
+                k += 1;
             }
         }
     }
 
-    /// The elements one and two places in front of the lane's first one, for the lane that begins a warp's rows; zeros for all
-    /// others, and where the tile begins or ended before.
-    ///
-    /// # Safety
-    /// As for [`Self::load`].
+    /// The two elements in front of the warp's rows, the nearest first, in lane 0; zeros for the block's first warp. All threads of a
+    /// block call this unless segments are independent of warps; it has a barrier.
     #[inline(always)]
-    pub unsafe fn before(self, array: *const U32x4) -> [u64; 2] {
-        if warp::lane_id() != 0 || self.at == 0 || self.at >= self.live {
+    pub fn before(rows: &[Lane; LINES], ends: &Ends) -> [u64; 2] {
+        let warp_index = thread::thread_idx_x() / 32;
+        if warp::lane_id() == 31 {
+            let lane = (Self::LANE - 1) as usize;
+            ends.0.write((2 * warp_index) as usize, element::<W>(rows[LINES - 1], lane));
+            ends.0.write((2 * warp_index + 1) as usize, element::<W>(rows[LINES - 1], lane - 1));
+        }
+        thread::sync_threads(); // ends
+        if warp_index == 0 {
             return [0, 0];
         }
-        let index = (self.first + u64::from(self.at)) as usize;
-        // SAFETY: `at` is a whole number of rows.
-        unsafe { [get::<W>(array, index - 1), get::<W>(array, index - 2)] }
+        [ends.0.read((2 * warp_index - 2) as usize), ends.0.read((2 * warp_index - 1) as usize)]
+    }
+}
+
+/// The last two elements of each warp's rows, the last one first.
+#[repr(C)]
+pub struct Ends(SharedArray<u64, 16>);
+
+/// Writes the first element of `v`.
+///
+/// # Safety
+/// `to` is aligned to an element and writable.
+#[inline(always)]
+unsafe fn put<const W: u32>(to: *mut u8, v: Lane) {
+    // SAFETY: the caller's word.
+    unsafe {
+        match W {
+            1 => *to = v[0] as u8,
+            2 => *to.cast::<u16>() = v[0] as u16,
+            4 => *to.cast::<u32>() = v[0],
+            _ => *to.cast::<u64>() = wide(v[0], v[1]),
+        }
     }
 }
 
@@ -133,10 +188,10 @@ impl Place {
     /// The same lane's place in the next row.
     #[inline(always)]
     pub fn next(self, params: &BlockParams) -> Self {
-        let (mut position, mut segment) = (self.position + params.row_rest, self.segment + params.row_segments);
+        let (mut position, mut segment) = (self.position + params.row_rest, self.segment.wrapping_add(params.row_segments));
         if position >= params.length {
             position -= params.length;
-            segment += 1;
+            segment = segment.wrapping_add(1);
         }
         Self { position, segment, starts: starts(position, params.length, params.pattern) }
     }
