@@ -138,6 +138,35 @@ impl<const N: usize> SharedArray<u32, N> {
     }
 }
 
+impl<const N: usize> SharedArray<u32, N> {
+    /// The `V` at byte `at` of the words; `at` is a multiple of its size, and the array as aligned as a `V`.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn read_part<V: SharedValue>(&self, at: usize) -> V {
+        let from = self.part::<V>(at);
+        // SAFETY: `part` points into the array; the emulator checks alignment, and that the value was written.
+        unsafe { imp::shared_read(from) }
+    }
+
+    /// Writes `value` to byte `at` of the words; `at` is a multiple of its size, and the array as aligned as a `V`.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn write_part<V: SharedValue>(&self, at: usize, value: V) {
+        let to = self.part::<V>(at);
+        // SAFETY: `part` points into the array; alignment is the caller's promise, which the emulator checks.
+        unsafe { imp::shared_write(to, value) }
+    }
+
+    /// Byte `at`, where a `V` begins.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn part<V>(&self, at: usize) -> *mut V {
+        imp::check_shared_index(at, size_of::<V>(), 4 * N);
+        // SAFETY: the caller promises, and the emulator has checked, that the bytes are in bounds.
+        unsafe { self.0.get().cast::<u8>().add(at).cast() }
+    }
+}
+
 macro_rules! shared_atomics {
     ($($(#[doc = $doc:literal])+ $name:ident => $imp:ident;)+) => {
         /// Atomics, without order for other memory (`atom.shared`). They do not race with each other, but with plain accesses.

@@ -13,7 +13,7 @@
 
 use super::bitmap::Bitmap;
 use super::histogram::{COUNT_WORDS, Histogram, position};
-use super::words::{Piece, Select, Tables, difference, longer_than, pick, pick_both, registers, smear};
+use super::words::{Piece, Select, Tables, difference, longer_than, pick, pick_both, registers, thermometer};
 use super::{BLOCK_WARPS, Shape};
 use crate::bits128::{low, or_into};
 use crate::collectives::{ALL_LANES, copy_out::copy_out, look_back, warp_inclusive_sum};
@@ -164,12 +164,12 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
         let mut i = 0;
         while i < row_count {
             let rows = two_rows(i, &mut last);
-            histogram.add([smear::<W>(rows[0]), smear::<W>(rows[1])]);
+            histogram.add([thermometer::<W>(rows[0]), thermometer::<W>(rows[1])]);
             i += 2;
         }
-        histogram.sums(|word, counts| {
+        histogram.sums(|first, counts| {
             if lane == 0 {
-                s.counts.write(warp_index as usize * COUNT_WORDS + word as usize, counts);
+                s.counts.write_vec4(warp_index as usize * COUNT_WORDS + first as usize, counts);
             }
         });
         thread::sync_threads(); // plain, stream (zeros), tables, counts

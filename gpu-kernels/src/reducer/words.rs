@@ -39,54 +39,50 @@ pub fn difference<const W: u32>(v: Piece, last: Piece) -> Piece {
     [v[0] ^ shifted(before(3), v[0]), v[1] ^ shifted(v[0], v[1]), v[2] ^ shifted(v[1], v[2]), v[3] ^ shifted(v[2], v[3])]
 }
 
-/// Every word with all bits below its highest set bit set, too.
+/// The words bit-reversed and in some other order, each with all bits above its lowest set bit set, too: bit `B - 1 - k`
+/// of a word of `B` bits says whether it was longer than `k` bits. Of 64-bit words, lower and upper half stay together.
 #[inline(always)]
-pub fn smear<const W: u32>(d: Piece) -> Piece {
+pub fn thermometer<const W: u32>(d: Piece) -> Piece {
     if W == 8 {
         let pair = |lower: u32, upper: u32| {
-            let below = if upper != 0 { u32::MAX } else { smear_register::<4>(lower) };
-            (below, smear_register::<4>(upper))
+            let (first, second) = (upper.reverse_bits(), lower.reverse_bits());
+            (first | first.wrapping_neg(), if first != 0 { u32::MAX } else { second | second.wrapping_neg() })
         };
         let ((a, b), (c, e)) = (pair(d[0], d[1]), pair(d[2], d[3]));
         return [a, b, c, e];
     }
-    [smear_register::<W>(d[0]), smear_register::<W>(d[1]), smear_register::<W>(d[2]), smear_register::<W>(d[3])]
+    let one = |x: u32| {
+        let x = x.reverse_bits();
+        // The negative of a number keeps its lowest set bit and inverts all bits above; of narrow words without their top bits,
+        // so that none borrows from its neighbour, and these set right behind.
+        match W {
+            1 => x | ((!x & 0x7F7F_7F7F) + 0x0101_0101 ^ 0x8080_8080),
+            2 => x | ((!x & 0x7FFF_7FFF) + 0x0001_0001 ^ 0x8000_8000),
+            _ => x | x.wrapping_neg(),
+        }
+    };
+    [one(d[0]), one(d[1]), one(d[2]), one(d[3])]
 }
 
-#[inline(always)]
-fn smear_register<const W: u32>(mut x: u32) -> u32 {
-    // Shifts that stay inside the words: the bits that would come from the word above are masked out.
-    let mut distance = 1;
-    while distance < 8 * W {
-        let kept = match W {
-            1 => (0xFF >> distance) * 0x0101_0101,
-            2 => (0xFFFF >> distance) * 0x0001_0001,
-            _ => u32::MAX >> distance,
-        };
-        x |= x >> distance & kept;
-        distance *= 2;
-    }
-    x
-}
-
-/// Which words of `d` are longer than `keep` bits (0 to 63).
+/// Which words of `d` are longer than `keep` bits (fewer than a word's).
 #[inline(always)]
 pub fn longer_than<const W: u32>(d: Piece, keep: u32) -> u32 {
     let above = !low(keep);
     match W {
         1 => {
-            let mask = (above & 0xFF) * 0x0101_0101;
-            nonzero_bytes(d[0] & mask)
-                | nonzero_bytes(d[1] & mask) << 4
-                | nonzero_bytes(d[2] & mask) << 8
-                | nonzero_bytes(d[3] & mask) << 12
+            let mask = (above & 0x7F) * 0x0101_0101;
+            // The top bit of a byte: it is longer.
+            let top = |x: u32| ((x & mask) + 0x7F7F_7F7F) | x;
+            let pair = |a: u32, b: u32| gather((top(a) >> 4 & 0x0F0F_0F0F) | (top(b) & 0xF0F0_F0F0));
+            pair(d[0], d[1]) | pair(d[2], d[3]) << 8
         }
         2 => {
-            let mask = (above & 0xFFFF) * 0x0001_0001;
-            nonzero_halves(d[0] & mask)
-                | nonzero_halves(d[1] & mask) << 2
-                | nonzero_halves(d[2] & mask) << 4
-                | nonzero_halves(d[3] & mask) << 6
+            let mask = (above & 0x7FFF) * 0x0001_0001;
+            let top = |x: u32| ((x & mask) + 0x7FFF_7FFF) | x;
+            // A byte of ones for each word that is longer: selectors with their top bit set repeat the sign of a byte.
+            let first = byte_permute(top(d[0]), top(d[1]), 0xFDB9);
+            let second = byte_permute(top(d[2]), top(d[3]), 0xFDB9);
+            gather((first & 0x0F0F_0F0F) | (second & 0xF0F0_F0F0))
         }
         4 => {
             let flag = |i: usize| u32::from(d[i] & above != 0) << i;
@@ -108,11 +104,11 @@ pub fn nonzero_bytes(x: u32) -> u32 {
     (top >> 7).wrapping_mul(0x1020_4080) >> 28
 }
 
-/// Bit `i` says whether half `i` is not zero.
+/// The bits 3, 11, 19, 27 of `x`, then the bits 7, 15, 23, 31, together.
 #[inline(always)]
-fn nonzero_halves(x: u32) -> u32 {
-    let top = (((x & 0x7FFF_7FFF) + 0x7FFF_7FFF) | x) & 0x8000_8000;
-    (top >> 15 | top >> 30) & 3
+fn gather(x: u32) -> u32 {
+    // No two products meet, and those that matter are at the top.
+    (x & 0x8888_8888).wrapping_mul(1 << 21 | 1 << 14 | 1 << 7 | 1) >> 24
 }
 
 /// Selectors for [`byte_permute`], by the flags of a register's words: 16 for four bytes, 4 for two halves.
