@@ -2,9 +2,9 @@
 //!
 //! | phase | who | does | leaves behind |
 //! |---|---|---|---|
-//! | load | every warp | its eight rows; zeros where the streams will be | `plain`, `stream` |
-//! | measure | every warp, RARE and RAZE | counts the words longer than `k` bits | `counts` |
-//! | flag | every warp | finds the best `keep`; flags the words that are longer | `flags`, `flagged` |
+//! | load | every warp | its eight rows | `plain` |
+//! | measure | every warp, RARE and RAZE | counts the words longer than `k` bits | `counts`, differences in `stream` |
+//! | flag | every warp | finds the best `keep`; flags the words that are longer | `flags`, `flagged`, zeros in `stream` |
 //! | size | every warp, alike | the levels above the flags, and so the stored size | `stored` |
 //! | place | warp 0 | the sizes to the look-back, the chunk entries | `chunk_start` |
 //! | pack | every warp | flagged words, low bits of the others, bitmap, tag | `stream` |
@@ -45,7 +45,7 @@ pub struct EncodeShared {
     flags: SharedArray<u32, { TILE_BYTES as usize / 32 }>,
     counts: SharedArray<u32, { BLOCK_WARPS as usize * COUNT_WORDS }>,
     tables: Tables,
-    /// Flagged words of each warp.
+    /// Flagged words of each warp, where `counts` do not tell.
     flagged: SharedArray<u32, 4>,
     /// Stored bytes of each chunk of the tile.
     stored: SharedArray<u32, 4>,
@@ -118,7 +118,9 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
         }
         for_rows!(I => s.plain.write_vec4((row_unit + I * 32) * 4, rows[I]));
     }
-    for_rows!(I => s.stream.write_vec4((row_unit + I * 32) * 4, zero));
+    if !UPPER {
+        for_rows!(I => s.stream.write_vec4((row_unit + I * 32) * 4, zero));
+    }
     if thread < 4 {
         s.stream.write_vec4((TILE_BYTES / 4 + thread * 4) as usize, zero);
     }
@@ -164,6 +166,8 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
         let mut i = 0;
         while i < row_count {
             let rows = two_rows(i, &mut last);
+            // Kept for the flags, where the stream will be.
+            write_rows(&s.stream, row_unit + i as usize * 32, rows);
             histogram.add([thermometer::<W>(rows[0]), thermometer::<W>(rows[1])]);
             i += 2;
         }
@@ -172,7 +176,7 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
                 s.counts.write_vec4(warp_index as usize * COUNT_WORDS + first as usize, counts);
             }
         });
-        thread::sync_threads(); // plain, stream (zeros), tables, counts
+        thread::sync_threads(); // plain, tables, counts
         // Lane `k` for `keep` = `k`, and for `k` + 32 where words are that long.
         let longer = |k: u32| {
             let (word, shift) = position::<W>(k);
@@ -201,16 +205,27 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     let mut last = before_rows;
     let mut i = 0;
     while i < row_count {
-        let rows = two_rows(i, &mut last);
+        let rows = if UPPER {
+            let at = row_unit + i as usize * 32;
+            let rows = [registers(s.stream.read_vec4(at * 4)), registers(s.stream.read_vec4((at + 32) * 4))];
+            write_rows(&s.stream, at, [[0; 4]; 2]);
+            rows
+        } else {
+            two_rows(i, &mut last)
+        };
         let flags = [longer_than::<W>(rows[0], keep), longer_than::<W>(rows[1], keep)];
-        own += flags[0].count_ones() + flags[1].count_ones();
+        if !UPPER {
+            own += flags[0].count_ones() + flags[1].count_ones();
+        }
         store_flags::<W>(&s.flags, warp_index, i, flags[0]);
         store_flags::<W>(&s.flags, warp_index, i + 1, flags[1]);
         i += 2;
     }
-    let own = warp::warp_reduce_add(ALL_LANES, own);
-    if lane == 0 {
-        s.flagged.write(warp_index as usize, own);
+    if !UPPER {
+        let own = warp::warp_reduce_add(ALL_LANES, own);
+        if lane == 0 {
+            s.flagged.write(warp_index as usize, own);
+        }
     }
     thread::sync_threads(); // flags, flagged; plain, stream (zeros), tables
 
@@ -218,7 +233,14 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     let (mut flagged, mut before) = (0, 0);
     let mut w = 0;
     while w < shape.warps() {
-        let of_warp = s.flagged.read((slot * shape.warps() + w) as usize);
+        let warp = (slot * shape.warps() + w) as usize;
+        let of_warp = if UPPER {
+            // The flagged words are those longer than `keep`.
+            let (word, shift) = position::<W>(keep);
+            s.counts.read(warp * COUNT_WORDS + word as usize) >> shift & 0xFFFF
+        } else {
+            s.flagged.read(warp)
+        };
         if w < part {
             before += of_warp;
         }
@@ -379,27 +401,49 @@ fn first_words<const W: u32>(v: [u32; 4], words: u32) -> [u32; 4] {
     ]
 }
 
+/// Writes this lane's pieces of two rows, the first at unit `unit`.
+#[inline(always)]
+fn write_rows<const N: usize>(words: &SharedArray<u32, N>, unit: usize, rows: [Piece; 2]) {
+    let [a, b] = rows;
+    words.write_vec4(unit * 4, U32x4 { x: a[0], y: a[1], z: a[2], w: a[3] });
+    words.write_vec4((unit + 32) * 4, U32x4 { x: b[0], y: b[1], z: b[2], w: b[3] });
+}
+
+/// The byte where the flags of this lane's piece in a row begin.
+#[inline(always)]
+fn flag_byte<const W: u32>(warp_index: u32, row: u32) -> usize {
+    ((warp_index * ROWS as u32 + row) * (64 / W) + warp::lane_id() * 2 / W) as usize
+}
+
 /// Writes the flags of a row. All lanes of a warp call this.
 #[inline(always)]
 fn store_flags<const W: u32>(flags: &SharedArray<u32, { TILE_BYTES as usize / 32 }>, warp_index: u32, row: u32, own: u32) {
-    // Pieces share words of flags: 2, 4, 8 or 16 lanes' worth, joined in the first of them.
+    let at = flag_byte::<W>(warp_index, row);
+    if W == 1 {
+        flags.write_part(at, own as u16);
+        return;
+    }
+    // Two or four pieces of larger words share a byte, joined in the first of them.
     let (mut joined, mut lanes, mut bits) = (own, 1, 16 / W);
-    while bits < 32 {
+    while bits < 8 {
         joined |= warp::warp_shuffle_down(ALL_LANES, joined, lanes, 32).0 << bits;
         lanes *= 2;
         bits *= 2;
     }
     if warp::lane_id() % lanes == 0 {
-        flags.write(((warp_index * ROWS as u32 + row) * (16 / W) + warp::lane_id() / lanes) as usize, joined);
+        flags.write_part(at, joined as u8);
     }
 }
 
 /// The flags of this lane's piece in a row.
 #[inline(always)]
 fn load_flags<const W: u32>(flags: &SharedArray<u32, { TILE_BYTES as usize / 32 }>, warp_index: u32, row: u32) -> u32 {
-    let (bits, lane) = (16 / W, warp::lane_id());
-    let word = flags.read(((warp_index * ROWS as u32 + row) * bits + lane * bits / 32) as usize);
-    word >> (lane * bits % 32) & low(bits)
+    let at = flag_byte::<W>(warp_index, row);
+    if W == 1 {
+        return u32::from(flags.read_part::<u16>(at));
+    }
+    let bits = 16 / W;
+    u32::from(flags.read_part::<u8>(at)) >> (warp::lane_id() * bits % 8) & low(bits)
 }
 
 /// The entry points, one per component and word size.
