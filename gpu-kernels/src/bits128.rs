@@ -22,15 +22,6 @@ pub fn join(q0: [u32; 2], q1: [u32; 2], h: u32) -> [u32; 4] {
     }
 }
 
-/// Four strings of at most 32 bits, one after another. Registers hold no bits above their strings.
-#[inline(always)]
-pub fn join4(v: [u32; 4], bits: [u32; 4]) -> ([u32; 4], u32) {
-    let q0 = [v[0] | shl_clamp(v[1], bits[0]), shr_clamp(v[1], 32 - bits[0])];
-    let q1 = [v[2] | shl_clamp(v[3], bits[2]), shr_clamp(v[3], 32 - bits[2])];
-    let h = bits[0] + bits[1];
-    (join(q0, q1, h), h + bits[2] + bits[3])
-}
-
 /// `v` without its lowest `bits` bits, 0 to 32.
 #[inline(always)]
 pub fn drop_low(v: [u32; 4], bits: u32) -> [u32; 4] {

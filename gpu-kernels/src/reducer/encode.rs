@@ -13,9 +13,10 @@
 
 use super::bitmap::Bitmap;
 use super::histogram::{COUNT_WORDS, Histogram, position};
-use super::words::{Piece, Select, Tables, difference, longer_than, pick, pick_both, registers, thermometer};
+use super::words::{Piece, Select, Tables, difference, longer_than, registers, thermometer};
 use super::{BLOCK_WARPS, Shape};
 use crate::bits128::{low, or_into};
+use crate::clog::pack::pack;
 use crate::collectives::{ALL_LANES, copy_out::copy_out, look_back, warp_inclusive_sum};
 use crate::{ROWS, for_rows, lc::div_ceil};
 use cuda_std::{
@@ -23,7 +24,7 @@ use cuda_std::{
     global, kernel,
     shared::{self, SharedArray},
     thread,
-    vector::U32x4,
+    vector::{U32x2, U32x4},
     warp,
 };
 use shared_types::{
@@ -34,13 +35,15 @@ use shared_types::{
 /// Bytes behind each chunk's stream, so that 16-byte reads may pass its end.
 const SLACK_BYTES: u32 = 16;
 
+/// The word of `data` where the streams begin.
+const STREAM: u32 = (TILE_BYTES + SLACK_BYTES) / 4;
+
 /// Shared memory of one block.
 #[repr(C, align(16))]
 pub struct EncodeShared {
-    /// The tile, and a unit that reads may reach into.
-    plain: SharedArray<u32, { TILE_BYTES as usize / 4 + 4 }>,
-    /// A slot for each chunk: up to four of 4096 bytes.
-    stream: SharedArray<u32, { (TILE_BYTES + 4 * SLACK_BYTES) as usize / 4 }>,
+    /// The tile, and a unit that reads may reach into; later the words that are not flagged, each warp's in the place of its
+    /// rows. From [`STREAM`] on a slot for each chunk: up to four of 4096 bytes. One array, so that words can go to either.
+    data: SharedArray<u32, { STREAM as usize + (TILE_BYTES + 4 * SLACK_BYTES) as usize / 4 }>,
     /// A bit for each word, a warp's rows after another's.
     flags: SharedArray<u32, { TILE_BYTES as usize / 32 }>,
     counts: SharedArray<u32, { BLOCK_WARPS as usize * COUNT_WORDS }>,
@@ -116,16 +119,18 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
                 };
             });
         }
-        for_rows!(I => s.plain.write_vec4((row_unit + I * 32) * 4, rows[I]));
+        for_rows!(I => s.data.write_vec4((row_unit + I * 32) * 4, rows[I]));
     }
+    // This lane's unit in row `i`, where the streams are.
+    let stream_unit = row_unit + STREAM as usize / 4;
     if !UPPER {
-        for_rows!(I => s.stream.write_vec4((row_unit + I * 32) * 4, zero));
+        for_rows!(I => s.data.write_vec4((stream_unit + I * 32) * 4, zero));
     }
     if thread < 4 {
-        s.stream.write_vec4((TILE_BYTES / 4 + thread * 4) as usize, zero);
+        s.data.write_vec4((STREAM + TILE_BYTES / 4 + thread * 4) as usize, zero);
     }
     if thread == 0 {
-        s.plain.write_vec4(TILE_BYTES as usize / 4, zero);
+        s.data.write_vec4(TILE_BYTES as usize / 4, zero);
     }
 
     // The row in front of this warp's: its last word is all that counts.
@@ -142,8 +147,8 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     // shared memory: kept in registers, unrolled, they fill the instruction cache, and the warps wait for instructions.
     let two_rows = |i: u32, last: &mut Piece| {
         let mut rows = [
-            registers(s.plain.read_vec4((row_unit + i as usize * 32) * 4)),
-            registers(s.plain.read_vec4((row_unit + i as usize * 32 + 32) * 4)),
+            registers(s.data.read_vec4((row_unit + i as usize * 32) * 4)),
+            registers(s.data.read_vec4((row_unit + i as usize * 32 + 32) * 4)),
         ];
         if REPEAT {
             let own = rows;
@@ -167,7 +172,7 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
         while i < row_count {
             let rows = two_rows(i, &mut last);
             // Kept for the flags, where the stream will be.
-            write_rows(&s.stream, row_unit + i as usize * 32, rows);
+            write_rows(&s.data, stream_unit + i as usize * 32, rows);
             histogram.add([thermometer::<W>(rows[0]), thermometer::<W>(rows[1])]);
             i += 2;
         }
@@ -206,9 +211,9 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     let mut i = 0;
     while i < row_count {
         let rows = if UPPER {
-            let at = row_unit + i as usize * 32;
-            let rows = [registers(s.stream.read_vec4(at * 4)), registers(s.stream.read_vec4((at + 32) * 4))];
-            write_rows(&s.stream, at, [[0; 4]; 2]);
+            let at = stream_unit + i as usize * 32;
+            let rows = [registers(s.data.read_vec4(at * 4)), registers(s.data.read_vec4((at + 32) * 4))];
+            write_rows(&s.data, at, [[0; 4]; 2]);
             rows
         } else {
             two_rows(i, &mut last)
@@ -286,49 +291,67 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
         unsafe { *stream.add(8 + 4 * chunk as usize).cast::<u32>() = entry };
     }
 
-    // Pack.
-    let slot_word = slot * (shape.chunk_bytes() + SLACK_BYTES) / 4;
+    // Pack. The stream begins up to three bytes behind its slot's begin, so that the low bits begin with a word.
+    let lead = (flagged * W).wrapping_neg() % 4;
+    let slot_word = STREAM + slot * (shape.chunk_bytes() + SLACK_BYTES) / 4;
     if !raw {
         if !nothing {
-            let row = |i: u32, flags: u32, rank: u32| {
-                let v = registers(s.plain.read_vec4((row_unit + i as usize * 32) * 4));
-                if UPPER && keep > 0 {
-                    // What lies behind the last word is none.
-                    let v = if len < (part + 1) * 4096 { first_words::<W>(v, piece_words(i)) } else { v };
-                    let [(whole, bits), (lower, low_bits)] = pick_both::<W>(&s.tables, v, flags, keep);
-                    or_into::<4, _>(&s.stream, slot_word, rank * Shape::<W>::BITS, whole, bits);
-                    // Words that are not there are zeros at the end: they have no bits, but were counted.
-                    let missing = Shape::<W>::PIECE_WORDS - piece_words(i);
-                    let first = first_word(i).min(words);
-                    or_into::<4, _>(&s.stream, slot_word, low_start + keep * (first - rank), lower, low_bits - missing * keep);
-                } else {
-                    let (whole, bits) = pick::<W>(&s.tables, v, flags);
-                    or_into::<4, _>(&s.stream, slot_word, rank * Shape::<W>::BITS, whole, bits);
-                }
-            };
+            let first_flagged = before;
             let mut i = 0;
             while i < row_count {
                 let own = [load_flags::<W>(&s.flags, warp_index, i), load_flags::<W>(&s.flags, warp_index, i + 1)];
+                let rows = [
+                    registers(s.data.read_vec4((row_unit + i as usize * 32) * 4)),
+                    registers(s.data.read_vec4((row_unit + i as usize * 32 + 32) * 4)),
+                ];
                 let counts = own[0].count_ones() | own[1].count_ones() << 16;
                 let up_to = warp_inclusive_sum(counts);
                 let (sums, _) = warp::warp_shuffle_idx(ALL_LANES, up_to, 31, 32);
                 let ranks = up_to - counts;
-                row(i, own[0], before + (ranks & 0xFFFF));
-                row(i + 1, own[1], before + (sums & 0xFFFF) + (ranks >> 16));
+                // Words that are not flagged go to where rows up to these were.
+                warp::sync_warp(ALL_LANES); // these rows
+                let scatter = |i: u32, flags: u32, rank: u32| {
+                    let whole = slot_word * 4 + lead + rank * W;
+                    let index = (i * 32 + lane) * Shape::<W>::PIECE_WORDS - (rank - first_flagged);
+                    let other = warp_index * 4096 + index * W;
+                    let v = rows[(i % 2) as usize];
+                    if UPPER && keep > 0 {
+                        scatter::<W, true, _>(&s.data, v, flags, whole, other);
+                    } else {
+                        scatter::<W, false, _>(&s.data, v, flags, whole, other);
+                    }
+                };
+                scatter(i, own[0], before + (ranks & 0xFFFF));
+                scatter(i + 1, own[1], before + (sums & 0xFFFF) + (ranks >> 16));
                 before += (sums & 0xFFFF) + (sums >> 16);
                 i += 2;
             }
-            bitmap.write(&s.tables, &s.flags, flags_from, &s.stream, slot_word, bitmap_start, part);
+            if UPPER {
+                warp::sync_warp(ALL_LANES); // the words that are not flagged
+                let first = (part * Shape::<W>::WARP_WORDS).min(words);
+                let others = (words - first).min(Shape::<W>::WARP_WORDS) - (before - first_flagged);
+                let low_start = lead * 8 + low_start + keep * (first - first_flagged);
+                let bits = keep * Shape::<W>::PIECE_WORDS;
+                // The fewer words of the stream a lane's bits can touch, the less there is to test.
+                if bits <= 32 {
+                    pack_others::<W, 1, _>(&s.data, warp_index, others, keep, slot_word, low_start);
+                } else if bits <= 64 {
+                    pack_others::<W, 2, _>(&s.data, warp_index, others, keep, slot_word, low_start);
+                } else {
+                    pack_others::<W, 4, _>(&s.data, warp_index, others, keep, slot_word, low_start);
+                }
+            }
+            bitmap.write(&s.tables, &s.flags, flags_from, &s.data, slot_word, lead + bitmap_start, part);
         }
         if part == 0 && lane < leftover {
-            let at = (slot << chunk_log2) + len - leftover + lane;
-            let byte = s.plain.read(at as usize / 4) >> (at % 4 * 8) & 0xFF;
-            or_into::<1, _>(&s.stream, slot_word, (body + lane) * 8, [byte, 0, 0, 0], 8);
+            // SAFETY: one of the last bytes of the chunk.
+            let byte = u32::from(unsafe { *plain.cast::<u8>().add(((chunk << chunk_log2) + len - leftover + lane) as usize) });
+            or_into::<1, _>(&s.data, slot_word, (lead + body + lane) * 8, [byte, 0, 0, 0], 8);
         }
         if part == 0 && lane == 0 {
             let form = if nothing { Shape::<W>::BITS + 1 } else { keep };
             let tag = if UPPER { len << 8 | form } else { len };
-            or_into::<1, _>(&s.stream, slot_word, (body + leftover) * 8, [tag, 0, 0, 0], tag_bytes(UPPER) * 8);
+            or_into::<1, _>(&s.data, slot_word, (lead + body + leftover) * 8, [tag, 0, 0, 0], tag_bytes(UPPER) * 8);
         }
     }
 
@@ -347,11 +370,8 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
         let (member, members) = (part * 32 + lane, shape.warps() * 32);
         // SAFETY: the look-back gives every chunk bytes of its own, within the longest stream.
         unsafe {
-            if raw {
-                copy_out(&s.plain, slot << chunk_log2, stored, stream, to, member, members);
-            } else {
-                copy_out(&s.stream, slot_word * 4, stored, stream, to, member, members);
-            }
+            let from = if raw { slot << chunk_log2 } else { slot_word * 4 + lead };
+            copy_out(&s.data, from, stored, stream, to, member, members);
         }
     }
     if thread == 0 {
@@ -399,6 +419,84 @@ fn first_words<const W: u32>(v: [u32; 4], words: u32) -> [u32; 4] {
         low(bits.saturating_sub(64).min(32)) & v[2],
         low(bits.saturating_sub(96)) & v[3],
     ]
+}
+
+/// Writes the flagged words of a piece from byte `whole` of `data` on, and (`OTHERS`) the others from byte `other` on.
+#[inline(always)]
+fn scatter<const W: u32, const OTHERS: bool, const N: usize>(
+    data: &SharedArray<u32, N>,
+    v: Piece,
+    flags: u32,
+    whole: u32,
+    other: u32,
+) {
+    let mut at = whole;
+    let both = whole + other;
+    let mut one = |word: u32| {
+        let bit = flags & 1 << word;
+        let set = bit != 0;
+        // As many bytes as have gone to `whole` have not gone to `other`.
+        let to = if !OTHERS || set { at } else { both + word * W - at } as usize;
+        if OTHERS || set {
+            let first = (word * W) as usize;
+            match W {
+                1 => data.write_part(to, (v[first / 4] >> (8 * (first % 4))) as u8),
+                2 => data.write_part(to, (v[first / 4] >> (8 * (first % 4))) as u16),
+                4 => data.write_part(to, v[first / 4]),
+                _ => data.write_vec2(to / 4, U32x2 { x: v[first / 4], y: v[first / 4 + 1] }),
+            }
+        }
+        // Opaque, or the compiler sums up anew for every word.
+        at = opaque(at + (bit >> word) * W);
+    };
+    let mut four = |first: u32| {
+        one(first);
+        one(first + 1);
+        if W < 8 {
+            one(first + 2);
+            one(first + 3);
+        }
+    };
+    four(0);
+    if W <= 2 {
+        four(4);
+    }
+    if W == 1 {
+        four(8);
+        four(12);
+    }
+}
+
+/// ORs the low `keep` bits of the `others` words that stand together in the place of this warp's rows into the stream, from
+/// bit `at` of word `word` on. The bits of a piece fit into `REGISTERS` words. All lanes of a warp call this.
+#[inline(always)]
+fn pack_others<const W: u32, const REGISTERS: usize, const N: usize>(
+    data: &SharedArray<u32, N>,
+    warp_index: u32,
+    others: u32,
+    keep: u32,
+    word: u32,
+    at: u32,
+) {
+    let (lower, upper) = match W {
+        1 => (low(keep) * 0x0101_0101, 0),
+        2 => (low(keep) * 0x0001_0001, 0),
+        4 => (low(keep), 0),
+        _ => (low(keep.min(32)), low(keep.saturating_sub(32))),
+    };
+    let upper = if W == 8 { upper } else { lower };
+    let mut first = warp::lane_id() * Shape::<W>::PIECE_WORDS;
+    while first < others {
+        let v = data.read_vec4((warp_index * 4096 + first * W) as usize / 4);
+        let mut v = [v.x & lower, v.y & upper, v.z & lower, v.w & upper];
+        let count = (others - first).min(Shape::<W>::PIECE_WORDS);
+        if count < Shape::<W>::PIECE_WORDS {
+            v = first_words::<W>(v, count);
+        }
+        let packed = pack::<W>(U32x4 { x: v[0], y: v[1], z: v[2], w: v[3] }, keep);
+        or_into::<REGISTERS, N>(data, word, at + keep * first, packed, keep * count);
+        first += 32 * Shape::<W>::PIECE_WORDS;
+    }
 }
 
 /// Writes this lane's pieces of two rows, the first at unit `unit`.

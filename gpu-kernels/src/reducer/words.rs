@@ -3,8 +3,8 @@
 //! Flags are bits: bit `i` for word `i` of the piece. Words are picked, dropped and filled in a register at a time, by
 //! byte permutations whose selectors depend on the flags of that register's words and stand in a table.
 
-use crate::bits128::{drop_low, join, join4, low};
-use crate::clog::pack::{quarter, spread};
+use crate::bits128::{drop_low, low};
+use crate::clog::pack::spread;
 use crate::collectives::ALL_LANES;
 use cuda_std::{
     bits::{byte_permute, funnel_shift_left_wrap, shl_clamp},
@@ -201,57 +201,6 @@ impl Tables {
     fn get<const W: u32>(&self, flags: u32) -> u32 {
         self.selectors.read((if W == 1 { 0 } else { 16 } + flags) as usize)
     }
-}
-
-/// The flagged words of `v`, one after another, and the low `keep` bits (fewer than a word's) of the others; and how many
-/// bits each are.
-#[inline(always)]
-pub fn pick_both<const W: u32>(tables: &Tables, v: Piece, flags: u32, keep: u32) -> [(Piece, u32); 2] {
-    let bits = 8 * W;
-    if W <= 2 {
-        let words = 4 / W;
-        let mask = if W == 1 { low(keep) * 0x0101_0101 } else { low(keep) * 0x0001_0001 };
-        let one = |i: u32| {
-            let own = flags >> (i * words) & ((1 << words) - 1);
-            let (entry, count) = (tables.get::<W>(own), own.count_ones());
-            let x = v[i as usize];
-            let lower = quarter::<W>(byte_permute(x, 0, entry >> 16) & mask, keep);
-            (byte_permute(x, 0, entry), count * bits, lower, (words - count) * keep)
-        };
-        let (a, b, c, d) = (one(0), one(1), one(2), one(3));
-        return [join4([a.0, b.0, c.0, d.0], [a.1, b.1, c.1, d.1]), join4([a.2, b.2, c.2, d.2], [a.3, b.3, c.3, d.3])];
-    }
-    [pick_words::<W>(v, flags, bits), pick_words::<W>(v, !flags, keep)]
-}
-
-/// The flagged words of `v`, one after another, and how many bits they are.
-#[inline(always)]
-pub fn pick<const W: u32>(tables: &Tables, v: Piece, flags: u32) -> (Piece, u32) {
-    let bits = 8 * W;
-    if W <= 2 {
-        let words = 4 / W;
-        let one = |i: u32| {
-            let own = flags >> (i * words) & ((1 << words) - 1);
-            (byte_permute(v[i as usize], 0, tables.get::<W>(own)), own.count_ones() * bits)
-        };
-        let (a, b, c, d) = (one(0), one(1), one(2), one(3));
-        return join4([a.0, b.0, c.0, d.0], [a.1, b.1, c.1, d.1]);
-    }
-    pick_words::<W>(v, flags, bits)
-}
-
-/// The low `keep` bits of the flagged words of 4 or 8 bytes.
-#[inline(always)]
-fn pick_words<const W: u32>(v: Piece, flags: u32, keep: u32) -> (Piece, u32) {
-    let set = |i: u32| flags >> i & 1 != 0;
-    let bits = |i: u32| if set(i) { keep } else { 0 };
-    if W == 4 {
-        let one = |i: u32| if set(i) { v[i as usize] & low(keep) } else { 0 };
-        return join4([one(0), one(1), one(2), one(3)], [bits(0), bits(1), bits(2), bits(3)]);
-    }
-    let (lower, upper) = (low(keep.min(32)), low(keep.saturating_sub(32)));
-    let one = |i: usize| if set(i as u32) { [v[2 * i] & lower, v[2 * i + 1] & upper] } else { [0, 0] };
-    (join(one(0), one(1), bits(0)), bits(0) + bits(1))
 }
 
 /// A piece from its whole words, which stand together in `whole`, and (`UPPER`) the low `keep` bits of the others, which stand
