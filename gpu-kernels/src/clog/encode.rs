@@ -99,18 +99,29 @@ unsafe fn encode<const W: u32, const C: u32, const H: bool>(
     // Subchunk of this lane in row `i`.
     let subchunk = |i: u32| (part * ROWS as u32 + i) * Shape::<W, C, H>::PARTS + lane / Shape::<W, C, H>::LANES;
 
-    let leads = lane.is_multiple_of(Shape::<W, C, H>::LANES);
+    let member = lane % Shape::<W, C, H>::LANES;
     if H {
-        // Bit `i`: the choice for this lane's subchunk of row `i` needs a closer look.
-        let mut compare = 0;
+        // Lane `i` of a subchunk's lanes decides for that of row `i`.
+        let mut own = zigzag::Measure::ZERO;
         for_rows!(I => {
-            let choice = zigzag::choose::<W>(rows[I], Shape::<W, C, H>::LANES);
-            compare |= u32::from(choice.compare) << I;
-            if leads {
-                s.width.write((slot * 32 + subchunk(I as u32)) as usize, choice.width as u8 | u8::from(choice.zigzag) * ZIGZAG as u8);
+            let measure = zigzag::Measure::of::<W>(rows[I], Shape::<W, C, H>::LANES);
+            if member == I as u32 {
+                own = measure;
             }
         });
-        let mut rest = warp::warp_reduce_or(ALL_LANES, compare);
+        let choice = own.choice::<W>();
+        let decides = member < ROWS as u32;
+        if decides {
+            s.width.write((slot * 32 + subchunk(member)) as usize, choice.width as u8 | u8::from(choice.zigzag) * ZIGZAG as u8);
+        }
+        let compare = decides && choice.compare;
+        let mut rest = warp::warp_vote_ballot(ALL_LANES, compare);
+        let mut lanes = 16;
+        while lanes >= Shape::<W, C, H>::LANES {
+            rest |= rest >> lanes;
+            lanes /= 2;
+        }
+        rest &= (1 << ROWS) - 1;
         while rest != 0 {
             // Rare in data that shrinks, so the row is read again rather than kept for a loop.
             let i = rest.trailing_zeros();
@@ -119,7 +130,7 @@ unsafe fn encode<const W: u32, const C: u32, const H: bool>(
                 global::load_v4(plain.add((tile * WARPS + warp_index) as usize * (ROWS * 32) + (i * 32 + lane) as usize))
             };
             let smaller = zigzag::largest_zigzag_is_smaller::<W>(row, Shape::<W, C, H>::LANES);
-            if leads && compare >> i & 1 != 0 {
+            if compare && member == i {
                 s.width.write((slot * 32 + subchunk(i)) as usize, (8 * W) as u8 | u8::from(smaller) * ZIGZAG as u8);
             }
             rest &= rest - 1;
@@ -127,7 +138,7 @@ unsafe fn encode<const W: u32, const C: u32, const H: bool>(
     } else {
         for_rows!(I => {
             let width = group_max(pack::bit_length::<W>(rows[I]), Shape::<W, C, H>::LANES);
-            if leads {
+            if member == 0 {
                 s.width.write((slot * 32 + subchunk(I as u32)) as usize, width as u8);
             }
         });

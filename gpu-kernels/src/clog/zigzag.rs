@@ -1,7 +1,6 @@
 //! HCLOG's choice: words as they are, or their zigzag (0, -1, 1, -2, .. become 0, 1, 2, 3, ..).
 
-use super::pack::bit_length;
-use crate::collectives::{ALL_LANES, group_max, group_or};
+use crate::collectives::{ALL_LANES, group_or};
 use cuda_std::{
     bits::{byte_permute, funnel_shift_right_wrap},
     vector::U32x4,
@@ -57,6 +56,62 @@ pub fn unzigzag<const W: u32>(v: U32x4) -> U32x4 {
     U32x4 { x: one(v.x), y: one(v.y), z: one(v.z), w: one(v.w) }
 }
 
+/// What the choice for a subchunk takes: the OR of its words, negative ones inverted, but with their signs. The lower half is there
+/// for 64-bit words alone.
+#[derive(Clone, Copy)]
+pub struct Measure {
+    lower: u32,
+    upper: u32,
+}
+
+impl Measure {
+    /// Of nothing but zeros.
+    pub const ZERO: Self = Self { lower: 0, upper: 0 };
+
+    /// Of the subchunk of each aligned group of `lanes` lanes. All lanes of a warp call this; all of a group get the same
+    /// answer.
+    #[inline(always)]
+    pub fn of<const W: u32>(v: U32x4, lanes: u32) -> Self {
+        let with_signs = |inverted: u32, plain: u32| {
+            let signs = match W {
+                1 => 0x8080_8080,
+                2 => 0x8000_8000,
+                _ => 0x8000_0000,
+            };
+            inverted | (plain & signs)
+        };
+        if W == 8 {
+            let (first, second) = (signs::<W>(v.y), signs::<W>(v.w));
+            let lower = v.x ^ first | v.z ^ second;
+            let upper = with_signs(v.y ^ first | v.w ^ second, v.y | v.w);
+            return Self { lower: group_or(lower, lanes), upper: group_or(upper, lanes) };
+        }
+        let inverted = v.x ^ signs::<W>(v.x) | v.y ^ signs::<W>(v.y) | v.z ^ signs::<W>(v.z) | v.w ^ signs::<W>(v.w);
+        Self { lower: 0, upper: group_or(with_signs(inverted, v.x | v.y | v.z | v.w), lanes) }
+    }
+
+    /// The choice that follows.
+    #[inline(always)]
+    pub fn choice<const W: u32>(self) -> Choice {
+        let upper = match W {
+            1 => (self.upper | self.upper >> 8 | self.upper >> 16 | self.upper >> 24) & 0xFF,
+            2 => (self.upper | self.upper >> 16) & 0xFFFF,
+            _ => self.upper,
+        };
+        let negative = upper >> (if W == 8 { 32 } else { 8 * W } - 1);
+        let upper = upper & if W >= 4 { 0x7FFF_FFFF } else { (1 << (8 * W - 1)) - 1 };
+        let length = match W {
+            8 if upper != 0 => 64 - upper.leading_zeros(),
+            8 => 32 - self.lower.leading_zeros(),
+            _ => 32 - upper.leading_zeros(),
+        };
+        // A zigzag is one bit longer than the word, inverted if negative; only that of 0 is as long: nothing. Without
+        // negative words the words themselves are shorter; with one they need all bits.
+        let width = length + negative;
+        Choice { width, zigzag: negative != 0 && width < 8 * W, compare: negative != 0 && width == 8 * W }
+    }
+}
+
 /// What the lengths of a subchunk's longest word and longest zigzag say.
 ///
 /// A zigzag is smaller only where there are negative words, which need all bits; if the zigzags need fewer, they win. Only
@@ -69,32 +124,6 @@ pub struct Choice {
     pub zigzag: bool,
     /// Undecided: [`largest_zigzag_is_smaller`] tells.
     pub compare: bool,
-}
-
-/// The choice for the subchunk of each aligned group of `lanes` lanes. All lanes of a warp call this; all of a group get the
-/// same answer.
-#[inline(always)]
-pub fn choose<const W: u32>(v: U32x4, lanes: u32) -> Choice {
-    // A zigzag is one bit longer than the word, inverted if negative; only that of 0 is as long: nothing.
-    let (plain, inverted) = if W <= 2 {
-        let fold = |x: u32| if W == 1 { (x | x >> 8 | x >> 16 | x >> 24) & 0xFF } else { (x | x >> 16) & 0xFFFF };
-        let plain = fold(v.x | v.y | v.z | v.w);
-        let inverted = fold(v.x ^ signs::<W>(v.x) | v.y ^ signs::<W>(v.y) | v.z ^ signs::<W>(v.z) | v.w ^ signs::<W>(v.w));
-        // Both in one reduction.
-        let both = group_or(plain | inverted << 16, lanes);
-        (32 - (both & 0xFFFF).leading_zeros(), 32 - (both >> 16).leading_zeros())
-    } else {
-        let inverted = if W == 4 {
-            U32x4 { x: v.x ^ signs::<W>(v.x), y: v.y ^ signs::<W>(v.y), z: v.z ^ signs::<W>(v.z), w: v.w ^ signs::<W>(v.w) }
-        } else {
-            let (first, second) = (signs::<W>(v.y), signs::<W>(v.w));
-            U32x4 { x: v.x ^ first, y: v.y ^ first, z: v.z ^ second, w: v.w ^ second }
-        };
-        (group_max(bit_length::<W>(v), lanes), group_max(bit_length::<W>(inverted), lanes))
-    };
-    let zigzag = if plain == 0 { 0 } else { inverted + 1 };
-    let full = plain == 8 * W;
-    Choice { width: plain.min(zigzag), zigzag: full && zigzag < 8 * W, compare: full && zigzag == 8 * W }
 }
 
 /// Whether the largest zigzag of each group's words is smaller than their largest word. All lanes of a warp call this.
