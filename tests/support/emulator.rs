@@ -34,7 +34,8 @@ impl Kernels {
         let chunk = spec.settings.chunk;
         if let "clog" | "hclog" = spec.entry.name {
             let tails = Some(tails(spec.entry.name, spec.settings.word));
-            let (encode_launch, decode_launch) = (encode_launch(chunk, spec.entry.name == "hclog"), DECODE);
+            let word_bytes = spec.settings.word.bytes();
+            let (encode_launch, decode_launch) = (encode_launch(word_bytes, chunk, spec.entry.name == "hclog"), DECODE);
             return Self { encode, decode, tails, encode_launch, decode_launch, tile_bytes: TILE_BYTES };
         }
         use shared_types::reducer;

@@ -1,6 +1,6 @@
 //! HCLOG's choice: words as they are, or their zigzag (0, -1, 1, -2, .. become 0, 1, 2, 3, ..).
 
-use crate::collectives::{ALL_LANES, group_or};
+use crate::collectives::{ALL_LANES, group_max, group_or};
 use cuda_std::{
     bits::{byte_permute, funnel_shift_right_wrap},
     vector::U32x4,
@@ -56,17 +56,14 @@ pub fn unzigzag<const W: u32>(v: U32x4) -> U32x4 {
     U32x4 { x: one(v.x), y: one(v.y), z: one(v.z), w: one(v.w) }
 }
 
-/// What the choice for a subchunk takes: the OR of its words, negative ones inverted, but with their signs. The lower half is there
-/// for 64-bit words alone.
+/// What the choice for a subchunk takes: the OR of its words, negative ones inverted, but with their signs. Of 64-bit words, whose
+/// OR would take two registers, its length, and in the top bit the sign.
 #[derive(Clone, Copy)]
-pub struct Measure {
-    lower: u32,
-    upper: u32,
-}
+pub struct Measure(u32);
 
 impl Measure {
     /// Of nothing but zeros.
-    pub const ZERO: Self = Self { lower: 0, upper: 0 };
+    pub const ZERO: Self = Self(0);
 
     /// Of the subchunk of each aligned group of `lanes` lanes. All lanes of a warp call this; all of a group get the same
     /// answer.
@@ -76,34 +73,36 @@ impl Measure {
             let signs = match W {
                 1 => 0x8080_8080,
                 2 => 0x8000_8000,
-                _ => 0x8000_0000,
+                _ => SIGN,
             };
             inverted | (plain & signs)
         };
         if W == 8 {
             let (first, second) = (signs::<W>(v.y), signs::<W>(v.w));
-            let lower = v.x ^ first | v.z ^ second;
-            let upper = with_signs(v.y ^ first | v.w ^ second, v.y | v.w);
-            return Self { lower: group_or(lower, lanes), upper: group_or(upper, lanes) };
+            let lower = group_or(v.x ^ first | v.z ^ second, lanes);
+            let upper = group_or(with_signs(v.y ^ first | v.w ^ second, v.y | v.w), lanes);
+            let inverted = upper & !SIGN;
+            let length = if inverted != 0 { 64 - inverted.leading_zeros() } else { 32 - lower.leading_zeros() };
+            return Self(upper & SIGN | length);
         }
         let inverted = v.x ^ signs::<W>(v.x) | v.y ^ signs::<W>(v.y) | v.z ^ signs::<W>(v.z) | v.w ^ signs::<W>(v.w);
-        Self { lower: 0, upper: group_or(with_signs(inverted, v.x | v.y | v.z | v.w), lanes) }
+        Self(group_or(with_signs(inverted, v.x | v.y | v.z | v.w), lanes))
     }
 
     /// The choice that follows.
     #[inline(always)]
     pub fn choice<const W: u32>(self) -> Choice {
-        let upper = match W {
-            1 => (self.upper | self.upper >> 8 | self.upper >> 16 | self.upper >> 24) & 0xFF,
-            2 => (self.upper | self.upper >> 16) & 0xFFFF,
-            _ => self.upper,
-        };
-        let negative = upper >> (if W == 8 { 32 } else { 8 * W } - 1);
-        let upper = upper & if W >= 4 { 0x7FFF_FFFF } else { (1 << (8 * W - 1)) - 1 };
-        let length = match W {
-            8 if upper != 0 => 64 - upper.leading_zeros(),
-            8 => 32 - self.lower.leading_zeros(),
-            _ => 32 - upper.leading_zeros(),
+        let (negative, length) = match W {
+            1 => {
+                let or = (self.0 | self.0 >> 8 | self.0 >> 16 | self.0 >> 24) & 0xFF;
+                (or >> 7, 32 - (or & 0x7F).leading_zeros())
+            }
+            2 => {
+                let or = (self.0 | self.0 >> 16) & 0xFFFF;
+                (or >> 15, 32 - (or & 0x7FFF).leading_zeros())
+            }
+            4 => (self.0 >> 31, 32 - (self.0 & !SIGN).leading_zeros()),
+            _ => (self.0 >> 31, self.0 & !SIGN),
         };
         // A zigzag is one bit longer than the word, inverted if negative; only that of 0 is as long: nothing. Without
         // negative words the words themselves are shorter; with one they need all bits.
@@ -111,6 +110,9 @@ impl Measure {
         Choice { width, zigzag: negative != 0 && width < 8 * W, compare: negative != 0 && width == 8 * W }
     }
 }
+
+/// The sign of a register.
+const SIGN: u32 = 1 << 31;
 
 /// What the lengths of a subchunk's longest word and longest zigzag say.
 ///
@@ -129,23 +131,22 @@ pub struct Choice {
 /// Whether the largest zigzag of each group's words is smaller than their largest word. All lanes of a warp call this.
 #[inline(always)]
 pub fn largest_zigzag_is_smaller<const W: u32>(v: U32x4, lanes: u32) -> bool {
-    let (plain, zigzag) = (largest::<W>(v), largest::<W>(zigzag::<W>(v)));
-    group_largest(zigzag, lanes) < group_largest(plain, lanes)
-}
-
-/// The largest word of a lane.
-#[inline(always)]
-fn largest<const W: u32>(v: U32x4) -> u64 {
     if W == 8 {
-        let word = |lower: u32, upper: u32| u64::from(upper) << 32 | u64::from(lower);
-        return word(v.x, v.y).max(word(v.z, v.w));
+        let largest = |v: U32x4| {
+            let word = |lower: u32, upper: u32| u64::from(upper) << 32 | u64::from(lower);
+            group_largest(word(v.x, v.y).max(word(v.z, v.w)), lanes)
+        };
+        return largest(zigzag::<W>(v)) < largest(v);
     }
-    let one = |x: u32| match W {
-        1 => (x & 0xFF).max(x >> 8 & 0xFF).max(x >> 16 & 0xFF).max(x >> 24),
-        2 => (x & 0xFFFF).max(x >> 16),
-        _ => x,
+    let largest = |v: U32x4| {
+        let one = |x: u32| match W {
+            1 => (x & 0xFF).max(x >> 8 & 0xFF).max(x >> 16 & 0xFF).max(x >> 24),
+            2 => (x & 0xFFFF).max(x >> 16),
+            _ => x,
+        };
+        group_max(one(v.x).max(one(v.y)).max(one(v.z)).max(one(v.w)), lanes)
     };
-    u64::from(one(v.x).max(one(v.y)).max(one(v.z)).max(one(v.w)))
+    largest(zigzag::<W>(v)) < largest(v)
 }
 
 /// The largest value of each aligned group of `lanes` lanes. All lanes of a warp call this.

@@ -33,7 +33,7 @@ impl KernelNames {
                 encode,
                 decode,
                 tails: Some(tails(component, settings.word)),
-                encode_launch: clog::encode_launch(settings.chunk, component == "hclog"),
+                encode_launch: clog::encode_launch(settings.word.bytes(), settings.chunk, component == "hclog"),
                 decode_launch: clog::DECODE,
                 tail_launch: clog::TAIL,
                 tile_bytes: TILE_BYTES,
