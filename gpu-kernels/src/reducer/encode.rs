@@ -22,9 +22,9 @@ use crate::{ROWS, for_rows, lc::div_ceil};
 use cuda_std::{
     bits::opaque,
     global, kernel,
-    shared::{self, SharedArray},
+    shared::{self, SharedArray, Split},
     thread,
-    vector::{U32x2, U32x4},
+    vector::U32x4,
     warp,
 };
 use shared_types::{
@@ -430,40 +430,19 @@ fn scatter<const W: u32, const OTHERS: bool, const N: usize>(
     whole: u32,
     other: u32,
 ) {
-    let mut at = whole;
-    let both = whole + other;
-    let mut one = |word: u32| {
-        let bit = flags & 1 << word;
-        let set = bit != 0;
-        // As many bytes as have gone to `whole` have not gone to `other`.
-        let to = if !OTHERS || set { at } else { both + word * W - at } as usize;
-        if OTHERS || set {
-            let first = (word * W) as usize;
-            match W {
-                1 => data.write_part(to, (v[first / 4] >> (8 * (first % 4))) as u8),
-                2 => data.write_part(to, (v[first / 4] >> (8 * (first % 4))) as u16),
-                4 => data.write_part(to, v[first / 4]),
-                _ => data.write_vec2(to / 4, U32x2 { x: v[first / 4], y: v[first / 4 + 1] }),
-            }
+    let mut to = Split::new(data, whole, other);
+    match W {
+        1 => {
+            to.store::<W, OTHERS>(flags, [v[0], v[0] >> 8, v[0] >> 16, v[0] >> 24]);
+            to.store::<W, OTHERS>(flags >> 4, [v[1], v[1] >> 8, v[1] >> 16, v[1] >> 24]);
+            to.store::<W, OTHERS>(flags >> 8, [v[2], v[2] >> 8, v[2] >> 16, v[2] >> 24]);
+            to.store::<W, OTHERS>(flags >> 12, [v[3], v[3] >> 8, v[3] >> 16, v[3] >> 24]);
         }
-        // Opaque, or the compiler sums up anew for every word.
-        at = opaque(at + (bit >> word) * W);
-    };
-    let mut four = |first: u32| {
-        one(first);
-        one(first + 1);
-        if W < 8 {
-            one(first + 2);
-            one(first + 3);
+        2 => {
+            to.store::<W, OTHERS>(flags, [v[0], v[0] >> 16, v[1], v[1] >> 16]);
+            to.store::<W, OTHERS>(flags >> 4, [v[2], v[2] >> 16, v[3], v[3] >> 16]);
         }
-    };
-    four(0);
-    if W <= 2 {
-        four(4);
-    }
-    if W == 1 {
-        four(8);
-        four(12);
+        _ => to.store::<W, OTHERS>(flags, v),
     }
 }
 
