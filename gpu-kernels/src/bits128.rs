@@ -73,3 +73,17 @@ pub fn or_into<const REGISTERS: usize, const N: usize>(
         i += 1;
     }
 }
+
+/// As [`or_into`], for strings of one or two registers that seldom cover a word whole; `bits` is not 0.
+#[inline(always)]
+pub fn or_few<const REGISTERS: usize, const N: usize>(words: &SharedArray<u32, N>, from: u32, at: u32, v: [u32; 2], bits: u32) {
+    let (to, shift) = ((from + at / 32) as usize, at % 32);
+    let end = shift + bits;
+    words.fetch_or(to, v[0] << shift);
+    if end > 32 {
+        words.fetch_or(to + 1, funnel_shift_left_wrap(v[0], if REGISTERS > 1 { v[1] } else { 0 }, shift));
+    }
+    if REGISTERS > 1 && end > 64 {
+        words.fetch_or(to + 2, funnel_shift_left_wrap(v[1], 0, shift));
+    }
+}

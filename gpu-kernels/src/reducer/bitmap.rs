@@ -7,7 +7,7 @@
 //! word of level 2, all hold that word; and all lanes hold level 3.
 
 use super::Shape;
-use super::words::{Tables, nonzero_bytes};
+use super::words::{Tables, gather, nonzero_bytes};
 use crate::bits128::{join, low, or_into};
 use crate::collectives::{ALL_LANES, warp_inclusive_sum};
 use cuda_std::{
@@ -344,15 +344,15 @@ fn changed_in_32_bytes<const N: usize>(flags: &SharedArray<u32, N>, from: u32, i
     let at = (from + index) as usize;
     let (a, b) = (flags.read_vec4(at), flags.read_vec4(at + 4));
     let before = if index == 0 { 0 } else { flags.read(at - 1) };
-    let one = |own: u32, before: u32| nonzero_bytes(own ^ (own << 8 | before >> 24));
-    one(a.x, before)
-        | one(a.y, a.x) << 4
-        | one(a.z, a.y) << 8
-        | one(a.w, a.z) << 12
-        | one(b.x, a.w) << 16
-        | one(b.y, b.x) << 20
-        | one(b.z, b.y) << 24
-        | one(b.w, b.z) << 28
+    // The top bit of a byte: it differs.
+    let top = |own: u32, before: u32| {
+        let x = own ^ (own << 8 | before >> 24);
+        ((x & 0x7F7F_7F7F) + 0x7F7F_7F7F) | x
+    };
+    let two = |first: u32, second: u32, before: u32| {
+        gather((top(first, before) >> 4 & 0x0F0F_0F0F) | (top(second, first) & 0xF0F0_F0F0))
+    };
+    two(a.x, a.y, before) | two(a.z, a.w, a.y) << 8 | two(b.x, b.y, a.w) << 16 | two(b.z, b.w, b.y) << 24
 }
 
 /// The flagged bytes of two registers, together, and how many bits they are.

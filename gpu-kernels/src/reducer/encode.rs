@@ -15,16 +15,16 @@ use super::bitmap::Bitmap;
 use super::histogram::{COUNT_WORDS, Histogram, position};
 use super::words::{Piece, Select, Tables, difference, longer_than, registers, thermometer};
 use super::{BLOCK_WARPS, Shape};
-use crate::bits128::{low, or_into};
+use crate::bits128::{low, or_few, or_into};
 use crate::clog::pack::pack;
 use crate::collectives::{ALL_LANES, copy_out::copy_out, look_back, warp_inclusive_sum};
 use crate::{ROWS, for_rows, lc::div_ceil};
 use cuda_std::{
-    bits::opaque,
+    bits::{opaque, shl_clamp, shr_clamp},
     global, kernel,
     shared::{self, SharedArray, Split},
     thread,
-    vector::U32x4,
+    vector::{U32x2, U32x4},
     warp,
 };
 use shared_types::{
@@ -47,6 +47,8 @@ pub struct EncodeShared {
     /// A bit for each word, a warp's rows after another's.
     flags: SharedArray<u32, { TILE_BYTES as usize / 32 }>,
     counts: SharedArray<u32, { BLOCK_WARPS as usize * COUNT_WORDS }>,
+    /// For each word of `flags` the flagged words before it.
+    ranks: SharedArray<u16, { TILE_BYTES as usize / 32 }>,
     tables: Tables,
     /// Flagged words of each warp, where `counts` do not tell.
     flagged: SharedArray<u32, 4>,
@@ -195,15 +197,16 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
             sum
         };
         // The largest saving, and of equal ones that of the smallest `k`.
-        let key = |k: u32| ((Shape::<W>::BITS - k) * (words - longer(k))) << 6 | (63 - k);
-        let mut best = if lane < Shape::<W>::BITS { key(lane) } else { 0 };
+        let key = |k: u32, longer: u32| ((Shape::<W>::BITS - k) * (words - longer)) << 6 | (63 - k);
+        let own = if lane < Shape::<W>::BITS { longer(lane) } else { words };
+        let mut best = if lane < Shape::<W>::BITS { key(lane, own) } else { 0 };
         if W == 8 {
-            best = best.max(key(lane + 32));
+            best = best.max(key(lane + 32, longer(lane + 32)));
         }
         best = warp::warp_reduce_max(ALL_LANES, best);
         worthwhile = best >> 6 != 0;
         keep = 63 - best % 64;
-        nothing = longer(0) == 0;
+        nothing = warp::warp_shuffle_idx(ALL_LANES, own, 0, 32).0 == 0;
     }
 
     let mut own = 0;
@@ -235,7 +238,7 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     thread::sync_threads(); // flags, flagged; plain, stream (zeros), tables
 
     // Size.
-    let (mut flagged, mut before) = (0, 0);
+    let (mut flagged, mut before, mut own) = (0, 0, 0);
     let mut w = 0;
     while w < shape.warps() {
         let warp = (slot * shape.warps() + w) as usize;
@@ -248,6 +251,8 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
         };
         if w < part {
             before += of_warp;
+        } else if w == part {
+            own = of_warp;
         }
         flagged += of_warp;
         w += 1;
@@ -296,23 +301,20 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     let slot_word = STREAM + slot * (shape.chunk_bytes() + SLACK_BYTES) / 4;
     if !raw {
         if !nothing {
-            let first_flagged = before;
+            write_ranks::<W>(s, warp_index, before);
+            warp::sync_warp(ALL_LANES); // ranks
             let mut i = 0;
             while i < row_count {
-                let own = [load_flags::<W>(&s.flags, warp_index, i), load_flags::<W>(&s.flags, warp_index, i + 1)];
                 let rows = [
                     registers(s.data.read_vec4((row_unit + i as usize * 32) * 4)),
                     registers(s.data.read_vec4((row_unit + i as usize * 32 + 32) * 4)),
                 ];
-                let counts = own[0].count_ones() | own[1].count_ones() << 16;
-                let up_to = warp_inclusive_sum(counts);
-                let (sums, _) = warp::warp_shuffle_idx(ALL_LANES, up_to, 31, 32);
-                let ranks = up_to - counts;
                 // Words that are not flagged go to where rows up to these were.
                 warp::sync_warp(ALL_LANES); // these rows
-                let scatter = |i: u32, flags: u32, rank: u32| {
+                let scatter = |i: u32| {
+                    let (flags, rank) = flags_and_rank::<W>(s, warp_index, i);
                     let whole = slot_word * 4 + lead + rank * W;
-                    let index = (i * 32 + lane) * Shape::<W>::PIECE_WORDS - (rank - first_flagged);
+                    let index = (i * 32 + lane) * Shape::<W>::PIECE_WORDS - (rank - before);
                     let other = warp_index * 4096 + index * W;
                     let v = rows[(i % 2) as usize];
                     if UPPER && keep > 0 {
@@ -321,25 +323,15 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
                         scatter::<W, false, _>(&s.data, v, flags, whole, other);
                     }
                 };
-                scatter(i, own[0], before + (ranks & 0xFFFF));
-                scatter(i + 1, own[1], before + (sums & 0xFFFF) + (ranks >> 16));
-                before += (sums & 0xFFFF) + (sums >> 16);
+                scatter(i);
+                scatter(i + 1);
                 i += 2;
             }
-            if UPPER {
-                warp::sync_warp(ALL_LANES); // the words that are not flagged
+            if UPPER && keep > 0 {
                 let first = (part * Shape::<W>::WARP_WORDS).min(words);
-                let others = (words - first).min(Shape::<W>::WARP_WORDS) - (before - first_flagged);
-                let low_start = lead * 8 + low_start + keep * (first - first_flagged);
-                let bits = keep * Shape::<W>::PIECE_WORDS;
-                // The fewer words of the stream a lane's bits can touch, the less there is to test.
-                if bits <= 32 {
-                    pack_others::<W, 1, _>(&s.data, warp_index, others, keep, slot_word, low_start);
-                } else if bits <= 64 {
-                    pack_others::<W, 2, _>(&s.data, warp_index, others, keep, slot_word, low_start);
-                } else {
-                    pack_others::<W, 4, _>(&s.data, warp_index, others, keep, slot_word, low_start);
-                }
+                let others = (words - first).min(Shape::<W>::WARP_WORDS) - own;
+                let low_start = lead * 8 + low_start + keep * (first - before);
+                pack_others::<W, _>(&s.data, warp_index, others, keep, slot_word, low_start);
             }
             bitmap.write(&s.tables, &s.flags, flags_from, &s.data, slot_word, lead + bitmap_start, part);
         }
@@ -446,10 +438,10 @@ fn scatter<const W: u32, const OTHERS: bool, const N: usize>(
     }
 }
 
-/// ORs the low `keep` bits of the `others` words that stand together in the place of this warp's rows into the stream, from
-/// bit `at` of word `word` on. The bits of a piece fit into `REGISTERS` words. All lanes of a warp call this.
+/// ORs the low `keep` bits (at least 1) of the `others` words that were scattered to the place of this warp's rows into the
+/// stream, from bit `at` of word `word` on. All lanes of a warp call this.
 #[inline(always)]
-fn pack_others<const W: u32, const REGISTERS: usize, const N: usize>(
+fn pack_others<const W: u32, const N: usize>(
     data: &SharedArray<u32, N>,
     warp_index: u32,
     others: u32,
@@ -457,25 +449,114 @@ fn pack_others<const W: u32, const REGISTERS: usize, const N: usize>(
     word: u32,
     at: u32,
 ) {
+    let place = warp_index * 4096;
+    // Zeros behind the last word, to the end of its piece.
+    let index = others + warp::lane_id();
+    if index < others.next_multiple_of(Shape::<W>::PIECE_WORDS) {
+        let to = (place + index * W) as usize;
+        match W {
+            1 => data.write_part(to, 0u8),
+            2 => data.write_part(to, 0u16),
+            4 => data.write_part(to, 0u32),
+            _ => data.write_vec2(to / 4, U32x2 { x: 0, y: 0 }),
+        }
+    }
+    warp::sync_warp(ALL_LANES); // the words that are not flagged
     let (lower, upper) = match W {
-        1 => (low(keep) * 0x0101_0101, 0),
-        2 => (low(keep) * 0x0001_0001, 0),
-        4 => (low(keep), 0),
+        1 => (low(keep) * 0x0101_0101, low(keep) * 0x0101_0101),
+        2 => (low(keep) * 0x0001_0001, low(keep) * 0x0001_0001),
+        4 => (low(keep), low(keep)),
         _ => (low(keep.min(32)), low(keep.saturating_sub(32))),
     };
-    let upper = if W == 8 { upper } else { lower };
-    let mut first = warp::lane_id() * Shape::<W>::PIECE_WORDS;
-    while first < others {
-        let v = data.read_vec4((warp_index * 4096 + first * W) as usize / 4);
-        let mut v = [v.x & lower, v.y & upper, v.z & lower, v.w & upper];
-        let count = (others - first).min(Shape::<W>::PIECE_WORDS);
-        if count < Shape::<W>::PIECE_WORDS {
-            v = first_words::<W>(v, count);
+    // The registers of a piece, masked, where its bits go, and how many they are.
+    let each = |put: fn(&SharedArray<u32, N>, Piece, u32, u32, u32, u32)| {
+        let mut first = warp::lane_id() * Shape::<W>::PIECE_WORDS;
+        while first < others {
+            let v = data.read_vec4((place + first * W) as usize / 4);
+            let bits = keep * (others - first).min(Shape::<W>::PIECE_WORDS);
+            put(data, [v.x & lower, v.y & upper, v.z & lower, v.w & upper], keep, word, at + keep * first, bits);
+            first += 32 * Shape::<W>::PIECE_WORDS;
         }
-        let packed = pack::<W>(U32x4 { x: v[0], y: v[1], z: v[2], w: v[3] }, keep);
-        or_into::<REGISTERS, N>(data, word, at + keep * first, packed, keep * count);
-        first += 32 * Shape::<W>::PIECE_WORDS;
+    };
+    // The fewer registers the bits of a piece need, the simpler.
+    let bits = keep * Shape::<W>::PIECE_WORDS;
+    if bits <= 32 {
+        each(|data, v, keep, word, at, bits| {
+            let v = pack_64::<W>(v, keep);
+            or_few::<1, _>(data, word, at, [v[0], 0], bits);
+        });
+    } else if bits <= 64 {
+        each(|data, v, keep, word, at, bits| or_few::<2, _>(data, word, at, pack_64::<W>(v, keep), bits));
+    } else {
+        each(|data, v, keep, word, at, bits| {
+            or_into::<4, _>(data, word, at, pack::<W>(U32x4 { x: v[0], y: v[1], z: v[2], w: v[3] }, keep), bits)
+        });
     }
+}
+
+/// As [`pack`], where all words together have at most 64 bits.
+#[inline(always)]
+fn pack_64<const W: u32>(v: Piece, keep: u32) -> [u32; 2] {
+    let join = |lower: u32, upper: u32, bits: u32| [lower | shl_clamp(upper, bits), shr_clamp(upper, 32 - bits)];
+    if W == 8 {
+        return join(v[0], v[2], keep);
+    }
+    // By multiplying and adding: as many instructions as shifts alone.
+    let power = |bits: u32| 1u32 << bits;
+    let one = |x: u32| match W {
+        1 => {
+            let pairs = x - (x >> 8 & 0x00FF_00FF) * (0x100 - power(keep));
+            pairs - (pairs >> 16) * (0x1_0000 - power(2 * keep))
+        }
+        2 => x - (x >> 16) * (0x1_0000 - power(keep)),
+        _ => x,
+    };
+    let bits = keep * (4 / W);
+    let (first, second) = (one(v[0]) + one(v[1]) * power(bits), one(v[2]) + one(v[3]) * power(bits));
+    join(first, second, 2 * bits)
+}
+
+/// For each word of flags of this warp's rows the number of flagged words before it, `before` of which are other warps'. All
+/// lanes of a warp call this.
+#[inline(always)]
+fn write_ranks<const W: u32>(s: &EncodeShared, warp_index: u32, before: u32) {
+    // Words of flags of a lane: 4, 2 or 1; only half of the lanes have one of the largest words.
+    let own = if W == 8 { 1 } else { 4 / W };
+    let first = warp::lane_id() * own;
+    let there = first < Shape::<W>::WARP_FLAG_WORDS;
+    let from = warp_index * Shape::<W>::WARP_FLAG_WORDS + first;
+    let count = |i: u32| s.flags.read((from + i) as usize).count_ones();
+    let mut counts = [0; 4];
+    if there {
+        counts[0] = count(0);
+        if own > 1 {
+            counts[1] = count(1);
+        }
+        if own > 2 {
+            (counts[2], counts[3]) = (count(2), count(3));
+        }
+    }
+    let sum = counts[0] + counts[1] + counts[2] + counts[3];
+    let rank = before + warp_inclusive_sum(sum) - sum;
+    if there {
+        s.ranks.write(from as usize, rank as u16);
+        if own > 1 {
+            s.ranks.write(from as usize + 1, (rank + counts[0]) as u16);
+        }
+        if own > 2 {
+            s.ranks.write(from as usize + 2, (rank + counts[0] + counts[1]) as u16);
+            s.ranks.write(from as usize + 3, (rank + counts[0] + counts[1] + counts[2]) as u16);
+        }
+    }
+}
+
+/// The flags of this lane's piece in a row, with others above them, and the number of flagged words before the piece.
+#[inline(always)]
+fn flags_and_rank<const W: u32>(s: &EncodeShared, warp_index: u32, row: u32) -> (u32, u32) {
+    let bit = warp::lane_id() * Shape::<W>::PIECE_WORDS;
+    let at = warp_index * Shape::<W>::WARP_FLAG_WORDS + row * Shape::<W>::PIECE_WORDS + bit / 32;
+    let (flags, rank) = (s.flags.read(at as usize), u32::from(s.ranks.read(at as usize)));
+    (flags >> (bit % 32), rank + (flags & low(bit % 32)).count_ones())
 }
 
 /// Writes this lane's pieces of two rows, the first at unit `unit`.
@@ -510,17 +591,6 @@ fn store_flags<const W: u32>(flags: &SharedArray<u32, { TILE_BYTES as usize / 32
     if warp::lane_id() % lanes == 0 {
         flags.write_part(at, joined as u8);
     }
-}
-
-/// The flags of this lane's piece in a row.
-#[inline(always)]
-fn load_flags<const W: u32>(flags: &SharedArray<u32, { TILE_BYTES as usize / 32 }>, warp_index: u32, row: u32) -> u32 {
-    let at = flag_byte::<W>(warp_index, row);
-    if W == 1 {
-        return u32::from(flags.read_part::<u16>(at));
-    }
-    let bits = 16 / W;
-    u32::from(flags.read_part::<u8>(at)) >> (warp::lane_id() * bits % 8) & low(bits)
 }
 
 /// The entry points, one per component and word size.

@@ -106,7 +106,7 @@ pub fn nonzero_bytes(x: u32) -> u32 {
 
 /// The bits 3, 11, 19, 27 of `x`, then the bits 7, 15, 23, 31, together.
 #[inline(always)]
-fn gather(x: u32) -> u32 {
+pub fn gather(x: u32) -> u32 {
     // No two products meet, and those that matter are at the top.
     (x & 0x8888_8888).wrapping_mul(1 << 21 | 1 << 14 | 1 << 7 | 1) >> 24
 }
