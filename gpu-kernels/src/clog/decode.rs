@@ -65,6 +65,28 @@ impl Coded {
         ]
     }
 
+    /// As [`Self::window`], but reads the `N + 1` words that cover `N` registers, whether or not they matter; `bit` may lie up to a
+    /// word in front of the chunk.
+    ///
+    /// # Safety
+    /// The stream holds these words.
+    #[inline(always)]
+    pub unsafe fn registers<const N: usize>(self, bit: i32) -> [u32; 5] {
+        let bit = (self.lead as i32 + 32 + bit) as u32;
+        let (mut w, mut v) = ([0; 6], [0; 5]);
+        // SAFETY: the caller vouches for the words.
+        unsafe {
+            let words = self.words.sub(1).add((bit / 32) as usize);
+            for (i, word) in w.iter_mut().enumerate().take(N + 1) {
+                *word = global::load_nc_u32(words.add(i));
+            }
+        }
+        for (i, register) in v.iter_mut().enumerate().take(N) {
+            *register = funnel_shift_right_wrap(w[i], w[i + 1], bit % 32);
+        }
+        v
+    }
+
     /// The width of subchunk `lane` of a chunk of `len` plain bytes in `coded` bytes, with [`ZIGZAG`] by HCLOG's flags; tag and widths are
     /// checked. All lanes of a warp call this; all agree on whether it is an error.
     ///

@@ -450,7 +450,8 @@ fn pack_others<const W: u32, const N: usize>(
     at: u32,
 ) {
     let place = warp_index * 4096;
-    // Zeros behind the last word, to the end of its piece.
+    // Zeros behind the last word, to the end of its piece, where words that are not there may have gone to.
+    warp::sync_warp(ALL_LANES); // words that are not there
     let index = others + warp::lane_id();
     if index < others.next_multiple_of(Shape::<W>::PIECE_WORDS) {
         let to = (place + index * W) as usize;

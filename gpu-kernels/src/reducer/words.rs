@@ -7,7 +7,8 @@ use crate::bits128::{drop_low, low};
 use crate::clog::pack::spread;
 use crate::collectives::ALL_LANES;
 use cuda_std::{
-    bits::{byte_permute, funnel_shift_left_wrap, shl_clamp},
+    bits::{byte_permute, funnel_shift_left_wrap, funnel_shift_right_clamp, shr_clamp},
+    global,
     shared::SharedArray,
     vector::U32x4,
     warp,
@@ -126,9 +127,16 @@ pub enum Select {
     Pick = 0,
     /// Puts words that stand together to the flagged places, zeros between.
     Place = 1,
-    /// The same, but the places between repeat the word before, the first ones that of the second register (its upper end).
+    /// The same behind one more word in front, and the places between repeat the word before, the first ones that one more.
     Fill = 2,
 }
+
+/// Selectors by the flags of a whole piece, in constant memory.
+#[repr(align(16))]
+struct PieceTable([[u32; 4]; 256]);
+
+static FILL: PieceTable = Tables::of_pieces(Select::Fill, Select::Place);
+static PLACE: PieceTable = Tables::of_pieces(Select::Place, Select::Place);
 
 impl Tables {
     const ROWS: usize = 20;
@@ -148,7 +156,7 @@ impl Tables {
     }
 
     /// Makes the selector for the flags of four bytes.
-    fn bytes(select: u32, flags: u32) -> u32 {
+    const fn bytes(select: u32, flags: u32) -> u32 {
         let (mut selector, mut flagged) = (0, 0);
         let mut i = 0;
         while i < 4 {
@@ -157,12 +165,10 @@ impl Tables {
                 // Byte `i` goes to the next free place.
                 selector |= set * i << (4 * flagged);
             } else {
-                let from = if set != 0 {
+                let from = if select == Select::Fill as u32 {
+                    flagged + set
+                } else if set != 0 {
                     flagged
-                } else if select == Select::Fill as u32 && flagged > 0 {
-                    flagged - 1
-                } else if select == Select::Fill as u32 {
-                    7
                 } else {
                     4
                 };
@@ -172,28 +178,59 @@ impl Tables {
             i += 1;
         }
         if select == Select::Pick as u32 {
-            selector |= shl_clamp(0x4444, 4 * flagged) & 0xFFFF;
+            selector |= (0x4444 << (4 * flagged)) & 0xFFFF;
         }
         selector
     }
 
     /// Makes the selector for the flags of two halves.
-    fn halves(select: u32, flags: u32) -> u32 {
-        let last = if select == Select::Fill as u32 { 0x76 } else { 0x44 };
+    const fn halves(select: u32, flags: u32) -> u32 {
         match (flags, select) {
-            (0, _) => last << 8 | last,
+            (0, 2) => 0x1010,
+            (1, 2) => 0x3232,
+            (2, 2) => 0x3210,
+            (_, 2) => 0x5432,
+            (0, _) => 0x4444,
             (3, _) => 0x3210,
-            (1, 2) => 0x1010,
             (1, _) => 0x4410,
             (_, 0) => 0x4432,
-            (_, _) => 0x1000 | last,
+            (_, _) => 0x1044,
         }
+    }
+
+    /// The selectors for all flags of a piece of halves, a register's each: as [`Self::write`] makes them.
+    const fn of_pieces(flagged: Select, others: Select) -> PieceTable {
+        let mut table = [[0; 4]; 256];
+        let mut flags = 0;
+        while flags < 256 {
+            let mut i = 0;
+            while i < 4 {
+                let own = flags >> (2 * i) & 3;
+                table[flags as usize][i] = Self::halves(flagged as u32, own) | Self::halves(others as u32, own ^ 3) << 16;
+                i += 1;
+            }
+            flags += 1;
+        }
+        PieceTable(table)
     }
 
     /// The selector for the flagged ones of four bytes.
     #[inline(always)]
     pub fn byte_selector(&self, flags: u32) -> u32 {
         self.get::<1>(flags)
+    }
+
+    /// The selectors for the registers of a piece of words of 1 or 2 bytes; the tables were written for `Fill` (`REPEAT`) or
+    /// `Place`, and `Place`.
+    #[inline(always)]
+    pub fn of_piece<const W: u32, const REPEAT: bool>(&self, flags: u32) -> [u32; 4] {
+        if W == 1 {
+            let entry = |i: u32| self.get::<W>(flags >> (4 * i) & 0xF);
+            return [entry(0), entry(1), entry(2), entry(3)];
+        }
+        let table = if REPEAT { &FILL } else { &PLACE };
+        // SAFETY: the table has an entry for all eight bits.
+        registers(unsafe { global::load_v4(table.0.as_ptr().add(flags as usize & 0xFF).cast()) })
     }
 
     /// The selectors for register flags `flags` of words of `W` bytes, 1 or 2. A permutation looks at the lower half alone.
@@ -225,7 +262,12 @@ pub fn expand<const W: u32, const REPEAT: bool, const UPPER: bool>(
         let mut one = |i: u32| {
             let own = flags >> (i * words) & ((1 << words) - 1);
             let (entry, count) = (tables.get::<W>(own), own.count_ones());
-            let filled = byte_permute(whole[0], if REPEAT { last } else { 0 }, entry);
+            let filled = if REPEAT {
+                let behind = |below: u32, own: u32| funnel_shift_left_wrap(below, own, 8 * W);
+                byte_permute(behind(last, whole[0]), behind(whole[0], whole[1]), entry)
+            } else {
+                byte_permute(whole[0], 0, entry)
+            };
             whole = drop_low(whole, count * 8 * W);
             if !UPPER {
                 last = filled;
@@ -277,4 +319,38 @@ pub fn expand<const W: u32, const REPEAT: bool, const UPPER: bool>(
         (out[0], out[1], out[2], out[3]) = (a[0], a[1], b[0], b[1]);
     }
     out
+}
+
+/// [`expand`] for words of 1 or 2 bytes, without branches. `whole` are the whole words, behind the last one before them (or zero)
+/// where `REPEAT`; `LOWER` is how many registers the low bits of a piece may take; `entries` come from [`Tables::of_piece`].
+#[inline(always)]
+pub fn expand_narrow<const W: u32, const REPEAT: bool, const LOWER: usize>(
+    entries: [u32; 4],
+    mut whole: [u32; 5],
+    mut lower: Piece,
+    flags: u32,
+    keep: u32,
+) -> Piece {
+    let words = 4 / W;
+    let mask = if W == 1 { low(keep) * 0x0101_0101 } else { low(keep) * 0x0001_0001 };
+    let mut one = |i: u32| {
+        let (entry, count) = (entries[i as usize], (flags >> (i * words) & ((1 << words) - 1)).count_ones());
+        let filled = byte_permute(whole[0], if REPEAT { whole[1] } else { 0 }, entry);
+        let bits = count * 8 * W;
+        whole = [
+            funnel_shift_right_clamp(whole[0], whole[1], bits),
+            funnel_shift_right_clamp(whole[1], whole[2], bits),
+            funnel_shift_right_clamp(whole[2], whole[3], bits),
+            funnel_shift_right_clamp(whole[3], whole[4], bits),
+            0,
+        ];
+        if LOWER == 0 {
+            return filled;
+        }
+        let others = byte_permute(spread::<W>(lower[0], keep), 0, entry >> 16);
+        let bits = (words - count) * keep;
+        lower = if LOWER == 1 { [shr_clamp(lower[0], bits), 0, 0, 0] } else { drop_low(lower, bits) };
+        if REPEAT { filled & !byte_permute(mask, 0, entry >> 16) | others } else { filled | others }
+    };
+    [one(0), one(1), one(2), one(3)]
 }
