@@ -5,15 +5,15 @@
 //! | load | every warp | its eight rows | `plain` |
 //! | measure | every warp, RARE and RAZE | counts the words longer than `k` bits | `counts`, differences in `stream` |
 //! | flag | every warp | finds the best `keep`; flags the words that are longer | `flags`, `flagged`, zeros in `stream` |
-//! | size | every warp, alike | the levels above the flags, and so the stored size | `stored` |
-//! | place | warp 0 | the sizes to the look-back, the chunk entries | `chunk_start` |
-//! | pack | every warp | flagged words, low bits of the others, bitmap, tag | `stream` |
+//! | size | each chunk's first warp | the levels above the flags, and so the stored size, the chunk entry | `levels`, `stored` |
+//! | place | warp 0 | the sizes to the look-back | `chunk_start` |
+//! | pack | every warp | flagged words, low bits of the others; behind a barrier bitmap and tag | `stream` |
 //! | look back | warp 0 | the bytes of all tiles before | `tile_start` |
 //! | copy | every chunk's warps | the stream, or the plain bytes, to their place | the container |
 
-use super::bitmap::Bitmap;
+use super::bitmap::{Bitmap, Flags};
 use super::histogram::{COUNT_WORDS, Histogram, position};
-use super::words::{Piece, Select, Tables, difference, longer_than, registers, thermometer};
+use super::words::{Piece, difference, longer_than, registers, thermometer};
 use super::{BLOCK_WARPS, Shape};
 use crate::bits128::{low, or_few, or_into};
 use crate::clog::pack::pack;
@@ -49,7 +49,8 @@ pub struct EncodeShared {
     counts: SharedArray<u32, { BLOCK_WARPS as usize * COUNT_WORDS }>,
     /// For each word of `flags` the flagged words before it.
     ranks: SharedArray<u16, { TILE_BYTES as usize / 32 }>,
-    tables: Tables,
+    /// Words of level 1 of the chunks' bitmaps, and the set bits before each.
+    levels: [SharedArray<u32, 64>; 2],
     /// Flagged words of each warp, where `counts` do not tell.
     flagged: SharedArray<u32, 4>,
     /// Stored bytes of each chunk of the tile.
@@ -90,38 +91,34 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     let first_word = |i: u32| part * Shape::<W>::WARP_WORDS + (i * 32 + lane) * Shape::<W>::PIECE_WORDS;
     let piece_words = |i: u32| words.saturating_sub(first_word(i)).min(Shape::<W>::PIECE_WORDS);
 
-    s.tables.write(thread, Select::Pick, Select::Pick);
     let row_unit = (warp_index * ROWS as u32 * 32 + lane) as usize;
     let zero = U32x4 { x: 0, y: 0, z: 0, w: 0 };
-    {
-        let first = part * 4096 + lane * 16;
-        // SAFETY: the tile lies within `plain`, as far as the chunks' lengths say.
-        let from = unsafe { plain.add(tile as usize * (TILE_BYTES / 16) as usize + row_unit) };
-        let mut rows = [zero; ROWS];
-        if len >= (part + 1) * 4096 {
-            // SAFETY: the warp's rows are within the chunk.
-            for_rows!(I => rows[I] = unsafe { global::load_streaming_v4(from.add(I * 32)) });
+    // SAFETY: the tile lies within `plain`, as far as the chunks' lengths say.
+    let row_from = unsafe { plain.add(tile as usize * (TILE_BYTES / 16) as usize + row_unit) };
+    // This lane's piece of a row that the chunk may end in or in front of.
+    let load_row = |i: u32| {
+        let (at, end) = (part * 4096 + i * 512 + lane * 16, len / 16 * 16);
+        if at < end {
+            // SAFETY: the sixteen bytes are within the chunk.
+            unsafe { global::load_streaming_v4(row_from.add(i as usize * 32)) }
+        } else if at == end {
+            // SAFETY: the last bytes of the chunk.
+            unsafe { load_some(row_from.add(i as usize * 32).cast(), len % 16) }
         } else {
-            // The piece that the chunk ends in, if it ends inside one of this warp's.
-            let (end, rest) = (len / 16 * 16, len % 16);
-            let mut some = zero;
-            if end / 4096 == part {
-                // SAFETY: the last bytes of the chunk.
-                some = unsafe { load_some(plain.cast::<u8>().add(((chunk << chunk_log2) + end) as usize), rest) };
-            }
-            for_rows!(I => {
-                let at = first + I as u32 * 512;
-                rows[I] = if at < end {
-                    // SAFETY: the sixteen bytes are within the chunk.
-                    unsafe { global::load_streaming_v4(from.add(I * 32)) }
-                } else if at == end {
-                    some
-                } else {
-                    zero
-                };
-            });
+            zero
         }
+    };
+    if len >= (part + 1) * 4096 {
+        let mut rows = [zero; ROWS];
+        // SAFETY: the warp's rows are within the chunk.
+        for_rows!(I => rows[I] = unsafe { global::load_streaming_v4(row_from.add(I * 32)) });
         for_rows!(I => s.data.write_vec4((row_unit + I * 32) * 4, rows[I]));
+    } else {
+        let mut i = 0;
+        while i < row_count {
+            s.data.write_vec4((row_unit + i as usize * 32) * 4, load_row(i));
+            i += 1;
+        }
     }
     // This lane's unit in row `i`, where the streams are.
     let stream_unit = row_unit + STREAM as usize / 4;
@@ -183,7 +180,7 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
                 s.counts.write_vec4(warp_index as usize * COUNT_WORDS + first as usize, counts);
             }
         });
-        thread::sync_threads(); // plain, tables, counts
+        thread::sync_threads(); // plain, counts
         // Lane `k` for `keep` = `k`, and for `k` + 32 where words are that long.
         let longer = |k: u32| {
             let (word, shift) = position::<W>(k);
@@ -235,7 +232,7 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
             s.flagged.write(warp_index as usize, own);
         }
     }
-    thread::sync_threads(); // flags, flagged; plain, stream (zeros), tables
+    thread::sync_threads(); // flags, flagged; plain, stream (zeros)
 
     // Size.
     let (mut flagged, mut before, mut own) = (0, 0, 0);
@@ -262,88 +259,125 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     }
     let leftover = len % W;
     let flags_from = slot * shape.warps() * Shape::<W>::WARP_FLAG_WORDS;
-    let bitmap = Bitmap::<W>::of(shape, &s.flags, flags_from);
+    let levels_from = slot * Bitmap::<W>::words1(shape);
     let low_start = flagged * Shape::<W>::BITS;
     let bitmap_start = (low_start + if UPPER { keep * (words - flagged) } else { 0 }).div_ceil(8);
-    let body = if nothing { 0 } else { bitmap_start + bitmap.bytes() };
-    let coded = body + leftover + tag_bytes(UPPER);
-    let raw = !(worthwhile || nothing) || coded >= len;
-    let stored = if raw { len } else { coded };
+    let nothing_saved = !(worthwhile || nothing);
+    let mut bitmap = Bitmap::<W>::empty(shape);
+    if part == 0 {
+        if !nothing {
+            bitmap = Bitmap::<W>::of(shape, &s.flags, flags_from);
+            bitmap.share(&s.levels, levels_from);
+        }
+        let body = if nothing { 0 } else { bitmap_start + bitmap.bytes() };
+        let coded = body + leftover + tag_bytes(UPPER);
+        let raw = nothing_saved || coded >= len;
+        let stored = if raw { len } else { coded };
+        if lane == 0 {
+            s.stored.write(slot as usize, stored | if raw { RAW } else { 0 });
+            if len > 0 {
+                // SAFETY: the entry of an existing chunk, 4-aligned.
+                unsafe { *stream.add(8 + 4 * chunk as usize).cast::<u32>() = if raw { RAW | stored } else { stored } };
+            }
+        }
+    }
 
     // Place.
-    let mut tile_bytes = stored;
     if shape.chunks() > 1 {
-        if part == 0 && lane == 0 {
-            s.stored.write(slot as usize, stored);
-        }
         thread::sync_threads(); // stored
-        if warp_index == 0 {
-            let own = if lane < shape.chunks() { s.stored.read(lane as usize) } else { 0 };
-            let up_to = warp_inclusive_sum(own);
-            if lane < shape.chunks() {
-                s.chunk_start.write(lane as usize, up_to - own);
-            }
-            tile_bytes = warp::warp_shuffle_idx(ALL_LANES, up_to, 31, 32).0;
+    } else {
+        warp::sync_warp(ALL_LANES); // stored, by warp 0 for itself
+    }
+    let mut tile_bytes = 0;
+    if warp_index == 0 {
+        let own = if lane < shape.chunks() { s.stored.read(lane as usize) & !RAW } else { 0 };
+        let up_to = warp_inclusive_sum(own);
+        if lane < shape.chunks() {
+            s.chunk_start.write(lane as usize, up_to - own);
         }
-    }
-    if thread == 0 {
-        // SAFETY: the launch gives every block a word.
-        unsafe { look_back::publish(look_back, tile, tile_bytes) };
-    }
-    if part == 0 && lane == 0 && len > 0 {
-        let entry = if raw { RAW | stored } else { stored };
-        // SAFETY: the entry of an existing chunk, 4-aligned.
-        unsafe { *stream.add(8 + 4 * chunk as usize).cast::<u32>() = entry };
+        tile_bytes = warp::warp_shuffle_idx(ALL_LANES, up_to, 31, 32).0;
+        if lane == 0 {
+            // SAFETY: the launch gives every block a word.
+            unsafe { look_back::publish(look_back, tile, tile_bytes) };
+        }
     }
 
     // Pack. The stream begins up to three bytes behind its slot's begin, so that the low bits begin with a word.
     let lead = (flagged * W).wrapping_neg() % 4;
     let slot_word = STREAM + slot * (shape.chunk_bytes() + SLACK_BYTES) / 4;
+    let pack_words = || {
+        write_ranks::<W>(s, warp_index, before);
+        warp::sync_warp(ALL_LANES); // ranks
+        let mut i = 0;
+        while i < row_count {
+            let rows = [
+                registers(s.data.read_vec4((row_unit + i as usize * 32) * 4)),
+                registers(s.data.read_vec4((row_unit + i as usize * 32 + 32) * 4)),
+            ];
+            // Words that are not flagged go to where rows up to these were.
+            warp::sync_warp(ALL_LANES); // these rows
+            let scatter = |i: u32| {
+                let (flags, rank) = flags_and_rank::<W>(s, warp_index, i);
+                let whole = slot_word * 4 + lead + rank * W;
+                let index = (i * 32 + lane) * Shape::<W>::PIECE_WORDS - (rank - before);
+                let other = warp_index * 4096 + index * W;
+                let v = rows[(i % 2) as usize];
+                if UPPER && keep > 0 {
+                    scatter::<W, true, _>(&s.data, v, flags, whole, other);
+                } else {
+                    scatter::<W, false, _>(&s.data, v, flags, whole, other);
+                }
+            };
+            scatter(i);
+            scatter(i + 1);
+            i += 2;
+        }
+        if UPPER && keep > 0 {
+            let first = (part * Shape::<W>::WARP_WORDS).min(words);
+            let others = (words - first).min(Shape::<W>::WARP_WORDS) - own;
+            let low_start = lead * 8 + low_start + keep * (first - before);
+            pack_others::<W, _>(&s.data, warp_index, others, keep, slot_word, low_start);
+        }
+    };
+    // With low bits, while the first warp of the chunk is still busy with the bitmap.
+    if UPPER && !nothing && !nothing_saved {
+        pack_words();
+    }
+    thread::sync_threads(); // stored, levels, chunk_start; stream up to the bitmap where there are low bits
+    let stored = s.stored.read(slot as usize);
+    let (stored, raw) = (stored & !RAW, stored & RAW != 0);
     if !raw {
+        if !UPPER && !nothing {
+            pack_words();
+        }
+        // From here on bytes that nobody else touches.
+        let at = slot_word * 4 + lead;
         if !nothing {
-            write_ranks::<W>(s, warp_index, before);
-            warp::sync_warp(ALL_LANES); // ranks
-            let mut i = 0;
-            while i < row_count {
-                let rows = [
-                    registers(s.data.read_vec4((row_unit + i as usize * 32) * 4)),
-                    registers(s.data.read_vec4((row_unit + i as usize * 32 + 32) * 4)),
-                ];
-                // Words that are not flagged go to where rows up to these were.
-                warp::sync_warp(ALL_LANES); // these rows
-                let scatter = |i: u32| {
-                    let (flags, rank) = flags_and_rank::<W>(s, warp_index, i);
-                    let whole = slot_word * 4 + lead + rank * W;
-                    let index = (i * 32 + lane) * Shape::<W>::PIECE_WORDS - (rank - before);
-                    let other = warp_index * 4096 + index * W;
-                    let v = rows[(i % 2) as usize];
-                    if UPPER && keep > 0 {
-                        scatter::<W, true, _>(&s.data, v, flags, whole, other);
-                    } else {
-                        scatter::<W, false, _>(&s.data, v, flags, whole, other);
-                    }
-                };
-                scatter(i);
-                scatter(i + 1);
-                i += 2;
-            }
-            if UPPER && keep > 0 {
-                let first = (part * Shape::<W>::WARP_WORDS).min(words);
-                let others = (words - first).min(Shape::<W>::WARP_WORDS) - own;
-                let low_start = lead * 8 + low_start + keep * (first - before);
-                pack_others::<W, _>(&s.data, warp_index, others, keep, slot_word, low_start);
-            }
-            bitmap.write(&s.tables, &s.flags, flags_from, &s.data, slot_word, lead + bitmap_start, part);
+            let from = Flags { words: &s.flags, from: flags_from, levels: &s.levels, levels_from };
+            bitmap.write_flags(from, &s.data, at + bitmap_start, part);
         }
-        if part == 0 && lane < leftover {
-            // SAFETY: one of the last bytes of the chunk.
-            let byte = u32::from(unsafe { *plain.cast::<u8>().add(((chunk << chunk_log2) + len - leftover + lane) as usize) });
-            or_into::<1, _>(&s.data, slot_word, (lead + body + lane) * 8, [byte, 0, 0, 0], 8);
+        if part == 0 {
+            if !nothing {
+                bitmap.write_levels(&s.data, at + bitmap_start);
+            }
+            let end = at + stored - tag_bytes(UPPER);
+            if lane < leftover {
+                // SAFETY: one of the last bytes of the chunk.
+                let byte = unsafe { *plain.cast::<u8>().add(((chunk << chunk_log2) + len - leftover + lane) as usize) };
+                s.data.write_part((end - leftover + lane) as usize, byte);
+            }
+            if lane == 0 {
+                let form = if nothing { Shape::<W>::BITS + 1 } else { keep };
+                let (tag, bytes) = if UPPER { (len << 8 | form, 7) } else { (len, 3) };
+                Split::new(&s.data, end, 0).store::<1, false>(bytes, [tag, tag >> 8, tag >> 16, 0]);
+            }
         }
-        if part == 0 && lane == 0 {
-            let form = if nothing { Shape::<W>::BITS + 1 } else { keep };
-            let tag = if UPPER { len << 8 | form } else { len };
-            or_into::<1, _>(&s.data, slot_word, (lead + body + leftover) * 8, [tag, 0, 0, 0], tag_bytes(UPPER) * 8);
+    } else if UPPER && keep > 0 && !nothing_saved {
+        // Rare: saved less than the bitmap takes. The rows again, which are no more.
+        let mut i = 0;
+        while i < row_count {
+            s.data.write_vec4((row_unit + i as usize * 32) * 4, load_row(i));
+            i += 1;
         }
     }
 

@@ -214,12 +214,6 @@ impl Tables {
         PieceTable(table)
     }
 
-    /// The selector for the flagged ones of four bytes.
-    #[inline(always)]
-    pub fn byte_selector(&self, flags: u32) -> u32 {
-        self.get::<1>(flags)
-    }
-
     /// The selectors for the registers of a piece of words of 1 or 2 bytes; the tables were written for `Fill` (`REPEAT`) or
     /// `Place`, and `Place`.
     #[inline(always)]
