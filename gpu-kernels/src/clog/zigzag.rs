@@ -1,5 +1,6 @@
 //! HCLOG's choice: words as they are, or their zigzag (0, -1, 1, -2, .. become 0, 1, 2, 3, ..).
 
+use super::pack::bit_length;
 use crate::collectives::{ALL_LANES, group_max, group_or};
 use cuda_std::{
     bits::{byte_permute, funnel_shift_right_wrap},
@@ -79,11 +80,11 @@ impl Measure {
         };
         if W == 8 {
             let (first, second) = (signs::<W>(v.y), signs::<W>(v.w));
-            let lower = group_or(v.x ^ first | v.z ^ second, lanes);
-            let upper = group_or(with_signs(v.y ^ first | v.w ^ second, v.y | v.w), lanes);
-            let inverted = upper & !SIGN;
-            let length = if inverted != 0 { 64 - inverted.leading_zeros() } else { 32 - lower.leading_zeros() };
-            return Self(upper & SIGN | length);
+            let inverted = U32x4 { x: v.x ^ first, y: v.y ^ first, z: v.z ^ second, w: v.w ^ second };
+            let length = group_max(bit_length::<W>(inverted), lanes);
+            let group = u32::MAX >> (32 - lanes) << (warp::lane_id() & !(lanes - 1));
+            let negative = warp::warp_vote_ballot(ALL_LANES, (first | second) != 0) & group != 0;
+            return Self(length | if negative { SIGN } else { 0 });
         }
         let inverted = v.x ^ signs::<W>(v.x) | v.y ^ signs::<W>(v.y) | v.z ^ signs::<W>(v.z) | v.w ^ signs::<W>(v.w);
         Self(group_or(with_signs(inverted, v.x | v.y | v.z | v.w), lanes))
