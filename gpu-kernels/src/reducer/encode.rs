@@ -308,29 +308,26 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     let pack_words = || {
         write_ranks::<W>(s, warp_index, before);
         warp::sync_warp(ALL_LANES); // ranks
-        let mut i = 0;
-        while i < row_count {
-            let rows = [
-                registers(s.data.read_vec4((row_unit + i as usize * 32) * 4)),
-                registers(s.data.read_vec4((row_unit + i as usize * 32 + 32) * 4)),
-            ];
-            // Words that are not flagged go to where rows up to these were.
-            warp::sync_warp(ALL_LANES); // these rows
+        // At most four words a lane at a time: stores of lanes that far apart hit different banks, or nearly.
+        let mut step = 0;
+        while step < opaque(Shape::<W>::STEPS) {
+            let words = [step_words::<W, _>(&s.data, warp_index, step), step_words::<W, _>(&s.data, warp_index, step + 1)];
+            // Words that are not flagged go to where words up to these were.
+            warp::sync_warp(ALL_LANES); // these words
             let scatter = |i: u32| {
-                let (flags, rank) = flags_and_rank::<W>(s, warp_index, i);
+                let (flags, rank) = flags_and_rank::<W>(s, warp_index, step + i);
                 let whole = slot_word * 4 + lead + rank * W;
-                let index = (i * 32 + lane) * Shape::<W>::PIECE_WORDS - (rank - before);
-                let other = warp_index * 4096 + index * W;
-                let v = rows[(i % 2) as usize];
+                let index = ((step + i) * 32 + lane) * Shape::<W>::STEP_WORDS - (rank - before);
+                let mut to = Split::new(&s.data, whole, warp_index * 4096 + index * W);
                 if UPPER && keep > 0 {
-                    scatter::<W, true, _>(&s.data, v, flags, whole, other);
+                    to.store::<W, true>(flags, words[i as usize]);
                 } else {
-                    scatter::<W, false, _>(&s.data, v, flags, whole, other);
+                    to.store::<W, false>(flags, words[i as usize]);
                 }
             };
-            scatter(i);
-            scatter(i + 1);
-            i += 2;
+            scatter(0);
+            scatter(1);
+            step += 2;
         }
         if UPPER && keep > 0 {
             let first = (part * Shape::<W>::WARP_WORDS).min(words);
@@ -447,28 +444,20 @@ fn first_words<const W: u32>(v: [u32; 4], words: u32) -> [u32; 4] {
     ]
 }
 
-/// Writes the flagged words of a piece from byte `whole` of `data` on, and (`OTHERS`) the others from byte `other` on.
+/// This lane's words of step `step` of a warp: four of up to 4 bytes, a register each with others above them, or two of 8.
 #[inline(always)]
-fn scatter<const W: u32, const OTHERS: bool, const N: usize>(
-    data: &SharedArray<u32, N>,
-    v: Piece,
-    flags: u32,
-    whole: u32,
-    other: u32,
-) {
-    let mut to = Split::new(data, whole, other);
+fn step_words<const W: u32, const N: usize>(data: &SharedArray<u32, N>, warp_index: u32, step: u32) -> Piece {
+    let at = ((warp_index * 4096 + (step * 32 + warp::lane_id()) * Shape::<W>::STEP_WORDS * W) / 4) as usize;
     match W {
         1 => {
-            to.store::<W, OTHERS>(flags, [v[0], v[0] >> 8, v[0] >> 16, v[0] >> 24]);
-            to.store::<W, OTHERS>(flags >> 4, [v[1], v[1] >> 8, v[1] >> 16, v[1] >> 24]);
-            to.store::<W, OTHERS>(flags >> 8, [v[2], v[2] >> 8, v[2] >> 16, v[2] >> 24]);
-            to.store::<W, OTHERS>(flags >> 12, [v[3], v[3] >> 8, v[3] >> 16, v[3] >> 24]);
+            let x = data.read(at);
+            [x, x >> 8, x >> 16, x >> 24]
         }
         2 => {
-            to.store::<W, OTHERS>(flags, [v[0], v[0] >> 16, v[1], v[1] >> 16]);
-            to.store::<W, OTHERS>(flags >> 4, [v[2], v[2] >> 16, v[3], v[3] >> 16]);
+            let v = data.read_vec2(at);
+            [v.x, v.x >> 16, v.y, v.y >> 16]
         }
-        _ => to.store::<W, OTHERS>(flags, v),
+        _ => registers(data.read_vec4(at)),
     }
 }
 
@@ -585,11 +574,11 @@ fn write_ranks<const W: u32>(s: &EncodeShared, warp_index: u32, before: u32) {
     }
 }
 
-/// The flags of this lane's piece in a row, with others above them, and the number of flagged words before the piece.
+/// The flags of this lane's words of step `step`, with others above them, and the number of flagged words before them.
 #[inline(always)]
-fn flags_and_rank<const W: u32>(s: &EncodeShared, warp_index: u32, row: u32) -> (u32, u32) {
-    let bit = warp::lane_id() * Shape::<W>::PIECE_WORDS;
-    let at = warp_index * Shape::<W>::WARP_FLAG_WORDS + row * Shape::<W>::PIECE_WORDS + bit / 32;
+fn flags_and_rank<const W: u32>(s: &EncodeShared, warp_index: u32, step: u32) -> (u32, u32) {
+    let bit = warp::lane_id() * Shape::<W>::STEP_WORDS;
+    let at = warp_index * Shape::<W>::WARP_FLAG_WORDS + step * Shape::<W>::STEP_WORDS + bit / 32;
     let (flags, rank) = (s.flags.read(at as usize), u32::from(s.ranks.read(at as usize)));
     (flags >> (bit % 32), rank + (flags & low(bit % 32)).count_ones())
 }
