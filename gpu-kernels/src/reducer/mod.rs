@@ -6,7 +6,7 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `words` | a piece as words: differences, bit lengths, flags, and picking words by flags |
+//! | `words` | a piece as words: differences, bit lengths, flags, and putting words to their places by flags |
 //! | `histogram` | how many words are longer than `k` bits, for every `k` |
 //! | `bitmap` | the levels of the compressed bitmap, from its first and from its last |
 //! | `encode` | plain bytes to their place in the container |

@@ -1,7 +1,7 @@
-//! A piece as words: differences, bit lengths, flags, and picking words by flags.
+//! A piece as words: differences, bit lengths, flags, and putting words to their places by flags.
 //!
-//! Flags are bits: bit `i` for word `i` of the piece. Words are picked, dropped and filled in a register at a time, by
-//! byte permutations whose selectors depend on the flags of that register's words and stand in a table.
+//! Flags are bits: bit `i` for word `i` of the piece. Words are put to their places a register at a time, by byte permutations
+//! whose selectors depend on the flags of that register's words and stand in tables.
 
 use crate::bits128::{drop_low, low};
 use crate::clog::pack::spread;
@@ -120,15 +120,13 @@ pub struct Tables {
     selectors: SharedArray<u32, { Self::ROWS }>,
 }
 
-/// What a selector does.
-#[derive(Clone, Copy)]
+/// What a selector does with words that stand together.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Select {
-    /// Moves the flagged words together, zeros behind.
-    Pick = 0,
-    /// Puts words that stand together to the flagged places, zeros between.
-    Place = 1,
-    /// The same behind one more word in front, and the places between repeat the word before, the first ones that one more.
-    Fill = 2,
+    /// Puts them to the flagged places, zeros between.
+    Place,
+    /// The same with all but the first; the places between repeat the word before.
+    Fill,
 }
 
 /// Selectors by the flags of a whole piece, in constant memory.
@@ -147,54 +145,43 @@ impl Tables {
     pub fn write(&self, thread: u32, flagged: Select, others: Select) {
         if thread < Self::ROWS as u32 {
             let entry = if thread < 16 {
-                Self::bytes(flagged as u32, thread) | Self::bytes(others as u32, thread ^ 0xF) << 16
+                Self::bytes(flagged, thread) | Self::bytes(others, thread ^ 0xF) << 16
             } else {
-                Self::halves(flagged as u32, thread - 16) | Self::halves(others as u32, (thread - 16) ^ 3) << 16
+                Self::halves(flagged, thread - 16) | Self::halves(others, (thread - 16) ^ 3) << 16
             };
             self.selectors.write(thread as usize, entry);
         }
     }
 
     /// Makes the selector for the flags of four bytes.
-    const fn bytes(select: u32, flags: u32) -> u32 {
+    const fn bytes(select: Select, flags: u32) -> u32 {
         let (mut selector, mut flagged) = (0, 0);
         let mut i = 0;
         while i < 4 {
             let set = flags >> i & 1;
-            if select == Select::Pick as u32 {
-                // Byte `i` goes to the next free place.
-                selector |= set * i << (4 * flagged);
-            } else {
-                let from = if select == Select::Fill as u32 {
-                    flagged + set
-                } else if set != 0 {
-                    flagged
-                } else {
-                    4
-                };
-                selector |= from << (4 * i);
-            }
+            let from = match select {
+                Select::Fill => flagged + set,
+                Select::Place if set != 0 => flagged,
+                Select::Place => 4,
+            };
+            selector |= from << (4 * i);
             flagged += set;
             i += 1;
-        }
-        if select == Select::Pick as u32 {
-            selector |= (0x4444 << (4 * flagged)) & 0xFFFF;
         }
         selector
     }
 
     /// Makes the selector for the flags of two halves.
-    const fn halves(select: u32, flags: u32) -> u32 {
-        match (flags, select) {
-            (0, 2) => 0x1010,
-            (1, 2) => 0x3232,
-            (2, 2) => 0x3210,
-            (_, 2) => 0x5432,
-            (0, _) => 0x4444,
-            (3, _) => 0x3210,
-            (1, _) => 0x4410,
-            (_, 0) => 0x4432,
-            (_, _) => 0x1044,
+    const fn halves(select: Select, flags: u32) -> u32 {
+        match (select, flags) {
+            (Select::Fill, 0) => 0x1010,
+            (Select::Fill, 1) => 0x3232,
+            (Select::Fill, 2) => 0x3210,
+            (Select::Fill, _) => 0x5432,
+            (Select::Place, 0) => 0x4444,
+            (Select::Place, 1) => 0x4410,
+            (Select::Place, 2) => 0x1044,
+            (Select::Place, _) => 0x3210,
         }
     }
 
@@ -206,7 +193,7 @@ impl Tables {
             let mut i = 0;
             while i < 4 {
                 let own = flags >> (2 * i) & 3;
-                table[flags as usize][i] = Self::halves(flagged as u32, own) | Self::halves(others as u32, own ^ 3) << 16;
+                table[flags as usize][i] = Self::halves(flagged, own) | Self::halves(others, own ^ 3) << 16;
                 i += 1;
             }
             flags += 1;
