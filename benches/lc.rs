@@ -41,7 +41,8 @@ fn components(c: &mut Criterion) {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
         for (entry, (corpus, plain)) in stage::ALL.iter().flat_map(|entry| corpora.iter().map(move |corpus| (entry, corpus))) {
             for settings in all_settings() {
-                let options = Options { word_size: Some(settings.word), chunk_size: Some(settings.chunk) };
+                let options =
+                    Options { word_size: Some(settings.word), chunk_size: Some(settings.chunk), ..Options::default() };
                 let stage = (entry.from_options)(&options);
                 let Ok(Some(component)) = stage.as_ref().map(|stage| stage.chunked()) else { continue };
                 let id = format!("w{} c{}", settings.word.bytes(), settings.chunk.bytes());

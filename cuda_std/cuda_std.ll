@@ -1,6 +1,6 @@
-; What Rust cannot say: the dynamic shared memory of a block.
+; What Rust cannot say: the dynamic shared memory of a block, and addresses within it.
 ;
-; `cuda_builder` links this file into every kernel crate. The function is inlined away; LLVM then knows that the
+; `cuda_builder` links this file into every kernel crate. The functions are inlined away; LLVM then knows that the
 ; addresses lie in shared memory and emits ld.shared and st.shared instead of generic accesses.
 
 target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
@@ -11,4 +11,10 @@ target triple = "nvptx64-nvidia-cuda"
 
 define ptr @cuda_std_shared_base() alwaysinline nounwind willreturn memory(none) {
   ret ptr addrspacecast (ptr addrspace(3) @cuda_std_dynamic_shared to ptr)
+}
+
+define i32 @cuda_std_shared_address(ptr %generic) alwaysinline nounwind willreturn memory(none) {
+  %shared = addrspacecast ptr %generic to ptr addrspace(3)
+  %address = ptrtoint ptr addrspace(3) %shared to i32
+  ret i32 %address
 }

@@ -1,5 +1,9 @@
 //! The archive of docs/format.md, driven through the library.
 
+#[path = "support/seal.rs"]
+mod seal;
+
+use seal::{reseal, reseal_part};
 use std::io::{self, Cursor, Read, Write};
 use std::sync::Arc;
 use warpack::archive::{
@@ -10,7 +14,7 @@ use warpack::stage::{self, Options, Stage};
 use warpack::{ChunkSize, Error, Result, WordSize};
 
 fn clog(word: WordSize) -> Box<dyn Stage> {
-    let options = Options { word_size: Some(word), chunk_size: Some(ChunkSize::C4096) };
+    let options = Options { word_size: Some(word), chunk_size: Some(ChunkSize::C4096), ..Options::default() };
     (stage::by_name("clog").unwrap().from_options)(&options).unwrap()
 }
 
@@ -289,32 +293,6 @@ fn blocks_belong_to_their_place_and_archive() {
     // One block dropped.
     let dropped = [&archive[..block(1).start], &archive[block(2).start..]].concat();
     assert!(matches!(read_every_way(&dropped).unwrap_err(), Error::InBlock { index: 1, .. }));
-}
-
-fn crc32c(parts: &[&[u8]]) -> [u8; 4] {
-    let mut crc = u32::MAX;
-    for byte in parts.concat() {
-        crc ^= u32::from(byte);
-        for _ in 0..8 {
-            crc = crc >> 1 ^ if crc & 1 == 1 { 0x82F6_3B78 } else { 0 };
-        }
-    }
-    (!crc).to_le_bytes()
-}
-
-/// Puts the right checksum into a header that was changed by hand.
-fn reseal(header: &mut [u8]) {
-    header[12..16].fill(0);
-    let crc = crc32c(&[header]);
-    header[12..16].copy_from_slice(&crc);
-}
-
-/// Puts the right checksum into a block header, or into the end (without a number).
-fn reseal_part(seal: &[u8], number: Option<u64>, part: &mut [u8]) {
-    part[4..8].fill(0);
-    let number = number.map(u64::to_le_bytes);
-    let crc = crc32c(&[seal, number.as_ref().map_or(&[], |number| &number[..]), part]);
-    part[4..8].copy_from_slice(&crc);
 }
 
 /// Fields that were changed by somebody who knows the checksums: an error, or else the plain bytes that the digests

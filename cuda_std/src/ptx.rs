@@ -94,6 +94,7 @@ unsafe extern "C" {
 
     // Defined in cuda_std.ll.
     safe fn cuda_std_shared_base() -> *mut u8;
+    safe fn cuda_std_shared_address(generic: *mut u8) -> u32;
 }
 
 // "unadjusted" passes the pair as LLVM's `{ i32, i1 }`, which is what these intrinsics return.
@@ -384,6 +385,80 @@ pub unsafe fn shared_write_vec2(to: *mut U32x2, value: U32x2) {
         (*to).y = value.y;
     }
 }
+
+/// Where byte `at` of the array at `words` lies, in the space of shared addresses.
+#[inline(always)]
+pub fn shared_place(words: *mut u8, at: u32) -> u32 {
+    cuda_std_shared_address(words) + at
+}
+
+/// Stores values one after another, the first bits of `flags` tell where: to `first` where they are set, else to `second` or
+/// (`one`) nowhere, and moves on what it stored to. LLVM makes selections and sums of this; predicates take half the
+/// instructions.
+macro_rules! split_store {
+    ($name:ident $one:ident, $instruction:literal, $bytes:literal, $($mask:literal $value:literal)+; $($field:ident)+) => {
+        /// # Safety
+        /// `first` and `second` are places that can take the values.
+        #[inline(always)]
+        pub unsafe fn $name(_words: *mut u8, flags: u32, v: [u32; 4], mut first: u32, mut second: u32) -> (u32, u32) {
+            let [$($field,)+ ..] = v;
+            // SAFETY: the caller vouches for the places.
+            unsafe {
+                asm!(
+                    "{{",
+                    ".reg .pred set;",
+                    ".reg .b32 flag;",
+                    $(
+                        concat!("and.b32 flag, {flags}, ", $mask, ";"),
+                        "setp.ne.u32 set, flag, 0;",
+                        concat!("@set ", $instruction, " [{first}], ", $value, ";"),
+                        concat!("@!set ", $instruction, " [{second}], ", $value, ";"),
+                        concat!("@set add.u32 {first}, {first}, ", $bytes, ";"),
+                        concat!("@!set add.u32 {second}, {second}, ", $bytes, ";"),
+                    )+
+                    "}}",
+                    flags = in(reg32) flags,
+                    $($field = in(reg32) $field,)+
+                    first = inout(reg32) first,
+                    second = inout(reg32) second,
+                    options(nostack, preserves_flags)
+                )
+            };
+            (first, second)
+        }
+
+        /// # Safety
+        /// `first` is a place that can take the values.
+        #[inline(always)]
+        pub unsafe fn $one(_words: *mut u8, flags: u32, v: [u32; 4], mut first: u32) -> u32 {
+            let [$($field,)+ ..] = v;
+            // SAFETY: the caller vouches for the place.
+            unsafe {
+                asm!(
+                    "{{",
+                    ".reg .pred set;",
+                    ".reg .b32 flag;",
+                    $(
+                        concat!("and.b32 flag, {flags}, ", $mask, ";"),
+                        "setp.ne.u32 set, flag, 0;",
+                        concat!("@set ", $instruction, " [{first}], ", $value, ";"),
+                        concat!("@set add.u32 {first}, {first}, ", $bytes, ";"),
+                    )+
+                    "}}",
+                    flags = in(reg32) flags,
+                    $($field = in(reg32) $field,)+
+                    first = inout(reg32) first,
+                    options(nostack, preserves_flags)
+                )
+            };
+            first
+        }
+    };
+}
+split_store!(split_store_1 store_if_1, "st.shared.u8", "1", "1" "{x}" "2" "{y}" "4" "{z}" "8" "{w}"; x y z w);
+split_store!(split_store_2 store_if_2, "st.shared.u16", "2", "1" "{x}" "2" "{y}" "4" "{z}" "8" "{w}"; x y z w);
+split_store!(split_store_4 store_if_4, "st.shared.u32", "4", "1" "{x}" "2" "{y}" "4" "{z}" "8" "{w}"; x y z w);
+split_store!(split_store_8 store_if_8, "st.shared.v2.u32", "8", "1" "{{{x}, {y}}}" "2" "{{{z}, {w}}}"; x y z w);
 
 macro_rules! shared_atomic {
     ($($name:ident => $method:ident;)+) => {$(

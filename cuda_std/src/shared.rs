@@ -138,6 +138,87 @@ impl<const N: usize> SharedArray<u32, N> {
     }
 }
 
+impl<const N: usize> SharedArray<u32, N> {
+    /// The `V` at byte `at` of the words; `at` is a multiple of its size, and the array as aligned as a `V`.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn read_part<V: SharedValue>(&self, at: usize) -> V {
+        let from = self.part::<V>(at);
+        // SAFETY: `part` points into the array; the emulator checks alignment, and that the value was written.
+        unsafe { imp::shared_read(from) }
+    }
+
+    /// Writes `value` to byte `at` of the words; `at` is a multiple of its size, and the array as aligned as a `V`.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn write_part<V: SharedValue>(&self, at: usize, value: V) {
+        let to = self.part::<V>(at);
+        // SAFETY: `part` points into the array; alignment is the caller's promise, which the emulator checks.
+        unsafe { imp::shared_write(to, value) }
+    }
+
+    /// Byte `at`, where a `V` begins.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn part<V>(&self, at: usize) -> *mut V {
+        imp::check_shared_index(at, size_of::<V>(), 4 * N);
+        // SAFETY: the caller promises, and the emulator has checked, that the bytes are in bounds.
+        unsafe { self.0.get().cast::<u8>().add(at).cast() }
+    }
+}
+
+/// Two places in an array of words that take values one behind another: each value goes to one of the two.
+#[derive(Clone, Copy)]
+pub struct Split<'a, const N: usize> {
+    words: &'a SharedArray<u32, N>,
+    first: u32,
+    second: u32,
+}
+
+impl<'a, const N: usize> Split<'a, N> {
+    /// The places that begin at the bytes `first` and `second` of `words`.
+    #[inline(always)]
+    pub fn new(words: &'a SharedArray<u32, N>, first: u32, second: u32) -> Self {
+        let place = |at| imp::shared_place(words.0.get().cast(), at);
+        Self { words, first: place(first), second: place(second) }
+    }
+
+    /// Stores four values of `W` bytes (1, 2 or 4), the low ones of `v`, or two of 8, lower half first: to the end of the first
+    /// place where the bit of `flags` is set, the lowest bit for the first value, else of the second, or (not `BOTH`)
+    /// nowhere. Both ends are multiples of `W`, and the array as aligned.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn store<const W: u32, const BOTH: bool>(&mut self, flags: u32, v: [u32; 4]) {
+        let set = (flags & if W == 8 { 3 } else { 15 }).count_ones();
+        let clear = if W == 8 { 2 } else { 4 } - set;
+        if set > 0 {
+            imp::check_shared_index(self.first as usize, (set * W) as usize, 4 * N);
+        }
+        if BOTH && clear > 0 {
+            imp::check_shared_index(self.second as usize, (clear * W) as usize, 4 * N);
+        }
+        let (words, first, second) = (self.words.0.get().cast(), self.first, self.second);
+        // SAFETY: the bytes are in bounds, as the caller promises and the emulator has checked; it checks the alignment, too.
+        unsafe {
+            if BOTH {
+                (self.first, self.second) = match W {
+                    1 => imp::split_store_1(words, flags, v, first, second),
+                    2 => imp::split_store_2(words, flags, v, first, second),
+                    4 => imp::split_store_4(words, flags, v, first, second),
+                    _ => imp::split_store_8(words, flags, v, first, second),
+                };
+            } else {
+                self.first = match W {
+                    1 => imp::store_if_1(words, flags, v, first),
+                    2 => imp::store_if_2(words, flags, v, first),
+                    4 => imp::store_if_4(words, flags, v, first),
+                    _ => imp::store_if_8(words, flags, v, first),
+                };
+            }
+        }
+    }
+}
+
 macro_rules! shared_atomics {
     ($($(#[doc = $doc:literal])+ $name:ident => $imp:ident;)+) => {
         /// Atomics, without order for other memory (`atom.shared`). They do not race with each other, but with plain accesses.

@@ -189,6 +189,39 @@ quickcheck! {
 }
 
 #[test]
+fn a_split_stores_to_two_places() {
+    use shared::Split;
+    launch(Config::new(1, 1, MEMORY_BYTES), || {
+        let words = &shared::dynamic::<Memory>().words;
+        for i in 0..64 {
+            words.write(i, 0);
+        }
+        let read = |at: usize| words.read_part::<u8>(at);
+        let mut bytes = Split::new(words, 1, 8);
+        bytes.store::<1, true>(0b0101, [0xA0, 0xA1, 0xA2, 0xA3]);
+        bytes.store::<1, true>(0b1111_0010, [0xA4, 0xA5, 0xA6, 0xA7]);
+        assert_eq!([1, 2, 3, 4].map(read), [0xA0, 0xA2, 0xA5, 0]);
+        assert_eq!([8, 9, 10, 11, 12, 13].map(read), [0xA1, 0xA3, 0xA4, 0xA6, 0xA7, 0]);
+        Split::new(words, 0, 64).store::<1, false>(0b1000, [1, 2, 3, 0x1F4]);
+        assert_eq!([read(0), read(64)], [0xF4, 0]);
+
+        let mut halves = Split::new(words, 64, 80);
+        halves.store::<2, true>(0b1001, [0x1_0001, 2, 3, 4]);
+        halves.store::<2, false>(0b0100, [5, 6, 7, 8]);
+        assert_eq!([64, 66, 68, 70].map(|at| words.read_part::<u16>(at)), [1, 4, 7, 0]);
+        assert_eq!([80, 82, 84].map(|at| words.read_part::<u16>(at)), [2, 3, 0]);
+
+        Split::new(words, 96, 112).store::<4, true>(0b0110, [1, 2, 3, 4]);
+        assert_eq!([24, 25, 26, 28, 29].map(|at| words.read(at)), [2, 3, 0, 1, 4]);
+        Split::new(words, 128, 144).store::<8, true>(0b1110, [1, 2, 3, 4]);
+        assert_eq!([32, 33, 34, 36, 37].map(|at| words.read(at)), [3, 4, 0, 1, 2]);
+        words.write_part(133, 0x77u8);
+        assert_eq!(words.read(33), 0x7704);
+    })
+    .unwrap();
+}
+
+#[test]
 fn shared_atomics_give_what_was_there_before() {
     launch(Config::new(1, 1, MEMORY_BYTES), || {
         let words = &shared::dynamic::<Memory>().words;

@@ -22,15 +22,6 @@ pub fn join(q0: [u32; 2], q1: [u32; 2], h: u32) -> [u32; 4] {
     }
 }
 
-/// Four strings of at most 32 bits, one after another. Registers hold no bits above their strings.
-#[inline(always)]
-pub fn join4(v: [u32; 4], bits: [u32; 4]) -> ([u32; 4], u32) {
-    let q0 = [v[0] | shl_clamp(v[1], bits[0]), shr_clamp(v[1], 32 - bits[0])];
-    let q1 = [v[2] | shl_clamp(v[3], bits[2]), shr_clamp(v[3], 32 - bits[2])];
-    let h = bits[0] + bits[1];
-    (join(q0, q1, h), h + bits[2] + bits[3])
-}
-
 /// `v` without its lowest `bits` bits, 0 to 32.
 #[inline(always)]
 pub fn drop_low(v: [u32; 4], bits: u32) -> [u32; 4] {
@@ -80,5 +71,19 @@ pub fn or_into<const REGISTERS: usize, const N: usize>(
             words.fetch_or(to + i, w[i]);
         }
         i += 1;
+    }
+}
+
+/// As [`or_into`], for strings of one or two registers that seldom cover a word whole; `bits` is not 0.
+#[inline(always)]
+pub fn or_few<const REGISTERS: usize, const N: usize>(words: &SharedArray<u32, N>, from: u32, at: u32, v: [u32; 2], bits: u32) {
+    let (to, shift) = ((from + at / 32) as usize, at % 32);
+    let end = shift + bits;
+    words.fetch_or(to, v[0] << shift);
+    if end > 32 {
+        words.fetch_or(to + 1, funnel_shift_left_wrap(v[0], if REGISTERS > 1 { v[1] } else { 0 }, shift));
+    }
+    if REGISTERS > 1 && end > 64 {
+        words.fetch_or(to + 2, funnel_shift_left_wrap(v[1], 0, shift));
     }
 }

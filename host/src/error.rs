@@ -156,6 +156,20 @@ pub enum Error {
         /// What there is.
         allowed: &'static str,
     },
+    /// A setting that a stage has no use for.
+    NoSetting {
+        /// The stage's name.
+        stage: &'static str,
+        /// The setting's name.
+        setting: &'static str,
+    },
+    /// A setting without which a stage can't do.
+    MissingSetting {
+        /// The stage's name.
+        stage: &'static str,
+        /// The setting's name.
+        setting: &'static str,
+    },
     /// Elements of a type that a stage does not take.
     StageElement {
         /// The stage's name.
@@ -279,6 +293,8 @@ pub enum Error {
     PayloadLength { found: u64, plain: u64 },
     /// Stage number `stage` of the list cannot have made that many bytes.
     StageLength { stage: u64, found: u64, max: u64 },
+    /// Stage number `stage` of the list makes more of a block than the reader's or writer's limit allows.
+    StageLimit { stage: u64, found: u64, max: u64 },
     /// The plain bytes are not those that the digest was made of.
     Digest,
     /// An archive with more or fewer blocks than its end says or its shape asks for.
@@ -401,6 +417,8 @@ impl fmt::Display for Error {
             Self::Setting { stage, setting, found, allowed } => {
                 write!(f, "{stage} has no {setting} {found}, only {allowed}")
             }
+            Self::NoSetting { stage, setting } => write!(f, "{stage} has no use for {setting}"),
+            Self::MissingSetting { stage, setting } => write!(f, "{stage} has to know the {setting}"),
             Self::StageElement { stage, found, allowed } => write!(f, "{stage} does not take {found}, only {allowed}"),
             Self::SettingNeeds { stage, setting, needs } => write!(f, "{stage} has {setting} only with {needs}"),
             Self::PartialElement { bytes, element_bytes } => {
@@ -462,6 +480,9 @@ impl fmt::Display for Error {
             }
             Self::StageLength { stage, found, max } => {
                 write!(f, "stage {stage} of the list cannot have made {found} bytes, at most {max}")
+            }
+            Self::StageLimit { stage, found, max } => {
+                write!(f, "stage {stage} of the list makes {found} bytes of a block, above the limit of {max}")
             }
             Self::Digest => f.write_str("the plain bytes do not match their digest"),
             Self::BlockCount { found, expected } => {

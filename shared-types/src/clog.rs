@@ -65,11 +65,14 @@ pub const SLOT_WORDS: usize = 8 * (4096 + SLOT_LEAD + SLOT_SLACK) as usize / 4;
 /// Encoding of full chunks: one block a tile of 32 KiB, eight warps of 4096 bytes each.
 ///
 /// More blocks in flight hide the look-back, but hold the registers down: 48 (five blocks) are enough only where a row is
-/// one subchunk, and packed as it is (CLOG, not HCLOG's `zigzag`).
-pub const fn encode_launch(chunk: ChunkSize, zigzag: bool) -> Launch {
-    let min_blocks = if matches!(chunk, ChunkSize::C16384) && !zigzag { 5 } else { 4 };
+/// one subchunk, and not for the `zigzag` of HCLOG's words of 8 bytes.
+pub const fn encode_launch(word_bytes: u32, chunk: ChunkSize, zigzag: bool) -> Launch {
+    let min_blocks = if matches!(chunk, ChunkSize::C16384) && !(zigzag && word_bytes == 8) { 5 } else { 4 };
     Launch { threads: 256, shared_bytes: SLOT_WORDS as u32 * 4 + 352, min_blocks }
 }
+
+/// Encoding of full chunks with differences in front: these take registers, too.
+pub const FUSED_ENCODE: Launch = encode_launch(8, ChunkSize::C16384, true);
 
 /// Decoding of full chunks: the same tiles and warps, no shared memory.
 pub const DECODE: Launch = Launch { threads: 256, shared_bytes: 0, min_blocks: 4 };

@@ -55,7 +55,12 @@ impl Kernels {
                 // SAFETY: as above.
                 decode: Box::new(move |s, l, n, c, p, m, o, t, r| unsafe { decode(s, l, n, c, p, m, o, t, r) }),
             };
-            (Some(tails), encode_launch(spec.settings.chunk, spec.entry.name == "hclog"), DECODE, TILE_BYTES)
+            (
+                Some(tails),
+                encode_launch(spec.settings.word.bytes(), spec.settings.chunk, spec.entry.name == "hclog"),
+                DECODE,
+                TILE_BYTES,
+            )
         } else {
             use shared_types::reducer;
             (None, reducer::ENCODE, reducer::DECODE, reducer::TILE_BYTES)

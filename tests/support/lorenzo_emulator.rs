@@ -5,7 +5,7 @@ use super::lorenzo::{LorenzoExecutor, Settings};
 use cuda_std::vector::U32x4;
 use gpu_kernels::lorenzo::block::{center, forward, inverse};
 use gpu_kernels::lorenzo::{adaptive, fused};
-use shared_types::clog::{DECODE, encode_launch};
+use shared_types::clog::{DECODE, FUSED_ENCODE};
 use shared_types::lc::{ChunkSize, TILE_BYTES};
 use shared_types::lorenzo::{
     ADAPTIVE, AdaptiveParams, BlockKind, BlockParams, CENTER_SMALL, center_launch, forward_launch, inverse_launch,
@@ -244,7 +244,7 @@ fn fused(settings: ChunkSettings, length: u32, order: u32) -> Kernels {
             // SAFETY: as above.
             decode: Box::new(move |s, l, n, c, p, m, o, t, r| unsafe { decode_tail(s, l, n, c, p, m, o, t, r, b, k) }),
         }),
-        encode_launch: encode_launch(settings.chunk, true),
+        encode_launch: FUSED_ENCODE,
         decode_launch: DECODE,
         tile_bytes: TILE_BYTES,
     }

@@ -54,7 +54,7 @@ impl Spec {
     /// The stage itself.
     pub fn stage(&self) -> Box<dyn Stage> {
         let Settings { word, chunk } = self.settings;
-        let options = Options { word_size: Some(word), chunk_size: Some(chunk) };
+        let options = Options { word_size: Some(word), chunk_size: Some(chunk), ..Options::default() };
         (self.entry.from_options)(&options).expect("all settings are valid")
     }
 }

@@ -311,6 +311,51 @@ shared_vectors! {
     shared_read_vec2 shared_write_vec2 U32x2;
 }
 
+/// Where byte `at` of an array lies: there.
+#[inline]
+pub fn shared_place(_words: *mut u8, at: u32) -> u32 {
+    at
+}
+
+macro_rules! split_stores {
+    ($($name:ident $one:ident $type:ty, $values:expr;)+) => {$(
+        /// # Safety
+        /// As for `shared_write`, to bytes `first` and `second` of `words`.
+        #[inline]
+        #[track_caller]
+        pub unsafe fn $name(words: *mut u8, flags: u32, v: [u32; 4], mut first: u32, mut second: u32) -> (u32, u32) {
+            for (i, value) in $values(v).into_iter().enumerate() {
+                let to = if flags >> i & 1 != 0 { &mut first } else { &mut second };
+                // SAFETY: handed on to the caller.
+                unsafe { shared_write::<$type>(words.add(*to as usize).cast(), value) };
+                *to += size_of::<$type>() as u32;
+            }
+            (first, second)
+        }
+
+        /// # Safety
+        /// As for `shared_write`, to byte `first` of `words`.
+        #[inline]
+        #[track_caller]
+        pub unsafe fn $one(words: *mut u8, flags: u32, v: [u32; 4], mut first: u32) -> u32 {
+            for (i, value) in $values(v).into_iter().enumerate() {
+                if flags >> i & 1 != 0 {
+                    // SAFETY: handed on to the caller.
+                    unsafe { shared_write::<$type>(words.add(first as usize).cast(), value) };
+                    first += size_of::<$type>() as u32;
+                }
+            }
+            first
+        }
+    )+};
+}
+split_stores! {
+    split_store_1 store_if_1 u8, |v: [u32; 4]| v.map(|x| x as u8);
+    split_store_2 store_if_2 u16, |v: [u32; 4]| v.map(|x| x as u16);
+    split_store_4 store_if_4 u32, |v: [u32; 4]| v;
+    split_store_8 store_if_8 U32x2, |v: [u32; 4]| [U32x2 { x: v[0], y: v[1] }, U32x2 { x: v[2], y: v[3] }];
+}
+
 macro_rules! shared_atomics {
     ($($name:ident => $join:expr;)+) => {$(
         /// # Safety

@@ -65,6 +65,28 @@ impl Coded {
         ]
     }
 
+    /// As [`Self::window`], but reads the `N + 1` words that cover `N` registers, whether or not they matter; `bit` may lie up to a
+    /// word in front of the chunk.
+    ///
+    /// # Safety
+    /// The stream holds these words.
+    #[inline(always)]
+    pub unsafe fn registers<const N: usize>(self, bit: i32) -> [u32; 5] {
+        let bit = (self.lead as i32 + 32 + bit) as u32;
+        let (mut w, mut v) = ([0; 6], [0; 5]);
+        // SAFETY: the caller vouches for the words.
+        unsafe {
+            let words = self.words.sub(1).add((bit / 32) as usize);
+            for (i, word) in w.iter_mut().enumerate().take(N + 1) {
+                *word = global::load_nc_u32(words.add(i));
+            }
+        }
+        for (i, register) in v.iter_mut().enumerate().take(N) {
+            *register = funnel_shift_right_wrap(w[i], w[i + 1], bit % 32);
+        }
+        v
+    }
+
     /// The width of subchunk `lane` of a chunk of `len` plain bytes in `coded` bytes, with [`ZIGZAG`] by HCLOG's flags; tag and widths are
     /// checked. All lanes of a warp call this; all agree on whether it is an error.
     ///
@@ -175,17 +197,43 @@ pub(crate) unsafe fn decode<const W: u32, const C: u32, const H: bool>(
 
     // SAFETY: a warp's eight rows lie within its chunk, and that within the plain bytes.
     let to = unsafe { plain.add(unit as usize * (ROWS * 32) + lane as usize) };
-    for_rows!(I => {
-        let subchunk = (part * ROWS as u32 + I as u32) * Shape::<W, C, H>::PARTS + lane / Shape::<W, C, H>::LANES;
+    let place = |i: u32| {
+        let subchunk = (part * ROWS as u32 + i) * Shape::<W, C, H>::PARTS + lane / Shape::<W, C, H>::LANES;
         let (width, before, as_zigzag) = widths.at(subchunk);
         let bits = width * Shape::<W, C, H>::LANE_WORDS;
-        let at = payload + before * Shape::<W, C, H>::WORDS + lane % Shape::<W, C, H>::LANES * bits;
-        // SAFETY: the length was checked, so all bits lie within the chunk; the row within the plain bytes.
-        unsafe {
-            let row = pack::unpack::<W>(coded.window(at, bits), width);
-            let row = if H && as_zigzag { zigzag::unzigzag::<W>(row) } else { row };
-            global::store_streaming_v4(to.add(I * 32), back(I, row));
+        (width, payload + before * Shape::<W, C, H>::WORDS + lane % Shape::<W, C, H>::LANES * bits, bits, as_zigzag)
+    };
+    if !H {
+        for_rows!(I => {
+            let (width, at, bits, _) = place(I as u32);
+            // SAFETY: the length was checked, so all bits lie within the chunk; the row within the plain bytes.
+            unsafe { global::store_streaming_v4(to.add(I * 32), back(I, pack::unpack::<W>(coded.window(at, bits), width))) };
+        });
+        return;
+    }
+    // What depends on a flag is a branch, and no load moves across one: so all rows' loads first, or of four and four rows where
+    // registers are short.
+    let rows_at_once = if W == 1 && Shape::<W, C, H>::PARTS > 1 { ROWS / 2 } else { ROWS };
+    let mut windows = [[0; 4]; ROWS];
+    let load = |i: u32| {
+        let (_, at, bits, _) = place(i);
+        // SAFETY: the length was checked, so all bits lie within the chunk.
+        unsafe { coded.window(at, bits) }
+    };
+    for_rows!(I => if I < rows_at_once {
+        windows[I] = load(I as u32);
+    });
+    for_rows!(I => {
+        if I == rows_at_once {
+            for_rows!(J => if J >= rows_at_once {
+                windows[J] = load(J as u32);
+            });
         }
+        let (width, _, _, as_zigzag) = place(I as u32);
+        let row = pack::unpack::<W>(windows[I], width);
+        let row = if as_zigzag { zigzag::unzigzag::<W>(row) } else { row };
+        // SAFETY: a row within the plain bytes.
+        unsafe { global::store_streaming_v4(to.add(I * 32), back(I, row)) };
     });
 }
 

@@ -30,7 +30,7 @@ use shared_types::{
 
 /// Warps of a block.
 const WARPS: u32 = TILE_BYTES / (ROWS as u32 * ROW_BYTES);
-const _: () = assert!(WARPS == encode_launch(ChunkSize::C16384, false).warps());
+const _: () = assert!(WARPS == encode_launch(2, ChunkSize::C16384, false).warps());
 
 /// Shared memory of one block.
 #[repr(C, align(16))]
@@ -44,7 +44,7 @@ pub struct EncodeShared {
     /// Stored bytes of all tiles before this one.
     tile_start: SharedArray<u32, 1>,
 }
-const _: () = assert!(size_of::<EncodeShared>() <= encode_launch(ChunkSize::C16384, false).shared_bytes as usize);
+const _: () = assert!(size_of::<EncodeShared>() <= encode_launch(2, ChunkSize::C16384, false).shared_bytes as usize);
 
 /// The width itself.
 #[inline(always)]
@@ -103,18 +103,29 @@ pub(crate) unsafe fn encode<const W: u32, const C: u32, const H: bool>(
     // Subchunk of this lane in row `i`.
     let subchunk = |i: u32| (part * ROWS as u32 + i) * Shape::<W, C, H>::PARTS + lane / Shape::<W, C, H>::LANES;
 
-    let leads = lane.is_multiple_of(Shape::<W, C, H>::LANES);
+    let member = lane % Shape::<W, C, H>::LANES;
     if H {
-        // Bit `i`: the choice for this lane's subchunk of row `i` needs a closer look.
-        let mut compare = 0;
+        // Lane `i` of a subchunk's lanes decides for that of row `i`.
+        let mut own = zigzag::Measure::ZERO;
         for_rows!(I => {
-            let choice = zigzag::choose::<W>(rows[I], Shape::<W, C, H>::LANES);
-            compare |= u32::from(choice.compare) << I;
-            if leads {
-                s.width.write((slot * 32 + subchunk(I as u32)) as usize, choice.width as u8 | u8::from(choice.zigzag) * ZIGZAG as u8);
+            let measure = zigzag::Measure::of::<W>(rows[I], Shape::<W, C, H>::LANES);
+            if member == I as u32 {
+                own = measure;
             }
         });
-        let mut rest = warp::warp_reduce_or(ALL_LANES, compare);
+        let choice = own.choice::<W>();
+        let decides = member < ROWS as u32;
+        if decides {
+            s.width.write((slot * 32 + subchunk(member)) as usize, choice.width as u8 | u8::from(choice.zigzag) * ZIGZAG as u8);
+        }
+        let compare = decides && choice.compare;
+        let mut rest = warp::warp_vote_ballot(ALL_LANES, compare);
+        let mut lanes = 16;
+        while lanes >= Shape::<W, C, H>::LANES {
+            rest |= rest >> lanes;
+            lanes /= 2;
+        }
+        rest &= (1 << ROWS) - 1;
         while rest != 0 {
             // Rare in data that shrinks, so the row is read again rather than kept for a loop.
             let i = rest.trailing_zeros();
@@ -123,7 +134,7 @@ pub(crate) unsafe fn encode<const W: u32, const C: u32, const H: bool>(
                 global::load_v4(plain.add((tile * WARPS + warp_index) as usize * (ROWS * 32) + (i * 32 + lane) as usize))
             };
             let smaller = zigzag::largest_zigzag_is_smaller::<W>(row, Shape::<W, C, H>::LANES);
-            if leads && compare >> i & 1 != 0 {
+            if compare && member == i {
                 s.width.write((slot * 32 + subchunk(i)) as usize, (8 * W) as u8 | u8::from(smaller) * ZIGZAG as u8);
             }
             rest &= rest - 1;
@@ -131,7 +142,7 @@ pub(crate) unsafe fn encode<const W: u32, const C: u32, const H: bool>(
     } else {
         for_rows!(I => {
             let width = group_max(pack::bit_length::<W>(rows[I]), Shape::<W, C, H>::LANES);
-            if leads {
+            if member == 0 {
                 s.width.write((slot * 32 + subchunk(I as u32)) as usize, width as u8);
             }
         });
@@ -148,10 +159,9 @@ pub(crate) unsafe fn encode<const W: u32, const C: u32, const H: bool>(
     thread::sync_threads(); // width
 
     let data_start = 8 + 4 * u64::from(plain_bytes.div_ceil(C));
-    let mut tile_bytes = 0;
     if warp_index == 0 {
         // Place: lane `c` ends up with chunk `c`.
-        let (mut stored, mut start) = (0, 0);
+        let (mut stored, mut start, mut tile_bytes) = (0, 0, 0);
         for c in 0..chunks_in_tile {
             let total = warp::warp_reduce_add(ALL_LANES, width_of(s.width.read((c * 32 + lane) as usize)));
             let (bytes, _) = stored_bytes::<W, C, H>(total);
@@ -179,9 +189,15 @@ pub(crate) unsafe fn encode<const W: u32, const C: u32, const H: bool>(
 
     let own = s.width.read((slot * 32 + lane) as usize);
     let packed = Widths::of(u32::from(own));
-    let (stored, raw) = stored_bytes::<W, C, H>(packed.total);
-    let widths = if raw { Widths::full(8 * W) } else { packed };
+    let widths = if stored_bytes::<W, C, H>(packed.total).1 { Widths::full(8 * W) } else { packed };
     let payload = slot * slot_words::<C>() + SLOT_LEAD / 4;
+    if part == Shape::<W, C, H>::WARPS - 1 {
+        // Copying reads whole 16-byte units: give the words behind the payload a value.
+        let end = (widths.total * (Shape::<W, C, H>::WORDS / 8)).div_ceil(4);
+        if lane < SLOT_SLACK / 4 && (Shape::<W, C, H>::ALIGNED || end + lane >= C / 4) {
+            s.slots.write((payload + end + lane) as usize, 0);
+        }
+    }
     if H {
         // The zigzags are computed again below: kept, they would double the rows.
         for_rows!(I => rows[I] = opaque_row(rows[I]));
@@ -199,15 +215,18 @@ pub(crate) unsafe fn encode<const W: u32, const C: u32, const H: bool>(
         }
     });
     if part == Shape::<W, C, H>::WARPS - 1 {
-        write_header::<W, C, H>(s, slot, lane, if H { packed.flags() } else { 0 });
-        // Copying reads whole 16-byte units: give the words behind the payload a value.
-        let end = (stored - if raw { 0 } else { Shape::<W, C, H>::HEADER }).div_ceil(4);
-        if lane < SLOT_SLACK / 4 && (Shape::<W, C, H>::ALIGNED || end + lane >= C / 4) {
-            s.slots.write((payload + end + lane) as usize, 0);
-        }
+        // Of a raw chunk these flags are none, but then nobody copies the header.
+        write_header::<W, C, H>(s, slot, lane, if H { widths.flags() } else { 0 });
     }
 
+    // From here on the sizes come from shared memory: until here, registers are short.
+    let tile_bytes = || {
+        let last = chunks_in_tile as usize - 1;
+        s.chunk_start.read(last) + s.stored.read(last)
+    };
     if warp_index == 0 {
+        warp::sync_warp(ALL_LANES); // stored, chunk_start
+        let tile_bytes = tile_bytes();
         // SAFETY: as for `publish`.
         let before = unsafe { look_back::exclusive_sum(look_back, tile, tile_bytes) };
         if lane == 0 {
@@ -219,7 +238,8 @@ pub(crate) unsafe fn encode<const W: u32, const C: u32, const H: bool>(
     let start = data_start + u64::from(s.tile_start.read(0));
     if active {
         let to = start + u64::from(s.chunk_start.read(slot as usize));
-        let from = slot * slot_words::<C>() * 4 + SLOT_LEAD - if raw { 0 } else { Shape::<W, C, H>::HEADER };
+        let stored = s.stored.read(slot as usize);
+        let from = slot * slot_words::<C>() * 4 + SLOT_LEAD - if stored == C { 0 } else { Shape::<W, C, H>::HEADER };
         let member = part * 32 + lane;
         // SAFETY: the look-back gives every chunk bytes of its own, within the longest stream.
         unsafe { copy_out(&s.slots, from, stored, stream, to, member, Shape::<W, C, H>::WARPS * 32) };
@@ -231,7 +251,7 @@ pub(crate) unsafe fn encode<const W: u32, const C: u32, const H: bool>(
         }
         if tile == thread::grid_dim_x() - 1 && plain_bytes.is_multiple_of(C) {
             // SAFETY: the longest stream has room for the filling.
-            unsafe { lc::finish(stream, start + u64::from(tile_bytes), report) };
+            unsafe { lc::finish(stream, start + u64::from(tile_bytes()), report) };
         }
     }
 }
@@ -376,7 +396,7 @@ macro_rules! entry_points {
         /// holds `plain_bytes`; `stream` is 16-aligned and holds the longest stream of that many bytes; `look_back` has a
         /// zero word per block, `report` is a `StreamReport` of ones. Nothing else touches the outputs until the launch
         /// is over. The chunk size is in the kernel's name; the argument is there because other components need it.
-        #[kernel(launch = encode_launch(ChunkSize::$chunk, $zigzag))]
+        #[kernel(launch = encode_launch($word, ChunkSize::$chunk, $zigzag))]
         pub unsafe fn $name(plain: *const U32x4, plain_bytes: u32, _chunk_log2: u32, stream: *mut u8, look_back: *mut u64, report: *mut u64) {
             // SAFETY: the caller's promise.
             unsafe { encode::<$word, { ChunkSize::$chunk.bytes() }, $zigzag>(plain, plain_bytes, stream, look_back, report, |_| {}) }

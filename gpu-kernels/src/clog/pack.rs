@@ -26,7 +26,7 @@ pub fn pack<const W: u32>(v: U32x4, b: u32) -> [u32; 4] {
 
 /// The words of one register, joined to `b * 4 / W` bits.
 #[inline(always)]
-pub fn quarter<const W: u32>(x: u32, b: u32) -> u32 {
+fn quarter<const W: u32>(x: u32, b: u32) -> u32 {
     match W {
         1 => {
             let pairs = (x & 0x00FF_00FF) | (x >> 8 & 0x00FF_00FF) << b;

@@ -57,6 +57,64 @@ pub fn unzigzag<const W: u32>(v: U32x4) -> U32x4 {
     U32x4 { x: one(v.x), y: one(v.y), z: one(v.z), w: one(v.w) }
 }
 
+/// What the choice for a subchunk takes: the OR of its words, negative ones inverted, but with their signs. Of 64-bit words, whose
+/// OR would take two registers, its length, and in the top bit the sign.
+#[derive(Clone, Copy)]
+pub struct Measure(u32);
+
+impl Measure {
+    /// Of nothing but zeros.
+    pub const ZERO: Self = Self(0);
+
+    /// Of the subchunk of each aligned group of `lanes` lanes. All lanes of a warp call this; all of a group get the same
+    /// answer.
+    #[inline(always)]
+    pub fn of<const W: u32>(v: U32x4, lanes: u32) -> Self {
+        let with_signs = |inverted: u32, plain: u32| {
+            let signs = match W {
+                1 => 0x8080_8080,
+                2 => 0x8000_8000,
+                _ => SIGN,
+            };
+            inverted | (plain & signs)
+        };
+        if W == 8 {
+            let (first, second) = (signs::<W>(v.y), signs::<W>(v.w));
+            let inverted = U32x4 { x: v.x ^ first, y: v.y ^ first, z: v.z ^ second, w: v.w ^ second };
+            let length = group_max(bit_length::<W>(inverted), lanes);
+            let group = u32::MAX >> (32 - lanes) << (warp::lane_id() & !(lanes - 1));
+            let negative = warp::warp_vote_ballot(ALL_LANES, (first | second) != 0) & group != 0;
+            return Self(length | if negative { SIGN } else { 0 });
+        }
+        let inverted = v.x ^ signs::<W>(v.x) | v.y ^ signs::<W>(v.y) | v.z ^ signs::<W>(v.z) | v.w ^ signs::<W>(v.w);
+        Self(group_or(with_signs(inverted, v.x | v.y | v.z | v.w), lanes))
+    }
+
+    /// The choice that follows.
+    #[inline(always)]
+    pub fn choice<const W: u32>(self) -> Choice {
+        let (negative, length) = match W {
+            1 => {
+                let or = (self.0 | self.0 >> 8 | self.0 >> 16 | self.0 >> 24) & 0xFF;
+                (or >> 7, 32 - (or & 0x7F).leading_zeros())
+            }
+            2 => {
+                let or = (self.0 | self.0 >> 16) & 0xFFFF;
+                (or >> 15, 32 - (or & 0x7FFF).leading_zeros())
+            }
+            4 => (self.0 >> 31, 32 - (self.0 & !SIGN).leading_zeros()),
+            _ => (self.0 >> 31, self.0 & !SIGN),
+        };
+        // A zigzag is one bit longer than the word, inverted if negative; only that of 0 is as long: nothing. Without
+        // negative words the words themselves are shorter; with one they need all bits.
+        let width = length + negative;
+        Choice { width, zigzag: negative != 0 && width < 8 * W, compare: negative != 0 && width == 8 * W }
+    }
+}
+
+/// The sign of a register.
+const SIGN: u32 = 1 << 31;
+
 /// What the lengths of a subchunk's longest word and longest zigzag say.
 ///
 /// A zigzag is smaller only where there are negative words, which need all bits; if the zigzags need fewer, they win. Only
@@ -71,52 +129,25 @@ pub struct Choice {
     pub compare: bool,
 }
 
-/// The choice for the subchunk of each aligned group of `lanes` lanes. All lanes of a warp call this; all of a group get the
-/// same answer.
-#[inline(always)]
-pub fn choose<const W: u32>(v: U32x4, lanes: u32) -> Choice {
-    // A zigzag is one bit longer than the word, inverted if negative; only that of 0 is as long: nothing.
-    let (plain, inverted) = if W <= 2 {
-        let fold = |x: u32| if W == 1 { (x | x >> 8 | x >> 16 | x >> 24) & 0xFF } else { (x | x >> 16) & 0xFFFF };
-        let plain = fold(v.x | v.y | v.z | v.w);
-        let inverted = fold(v.x ^ signs::<W>(v.x) | v.y ^ signs::<W>(v.y) | v.z ^ signs::<W>(v.z) | v.w ^ signs::<W>(v.w));
-        // Both in one reduction.
-        let both = group_or(plain | inverted << 16, lanes);
-        (32 - (both & 0xFFFF).leading_zeros(), 32 - (both >> 16).leading_zeros())
-    } else {
-        let inverted = if W == 4 {
-            U32x4 { x: v.x ^ signs::<W>(v.x), y: v.y ^ signs::<W>(v.y), z: v.z ^ signs::<W>(v.z), w: v.w ^ signs::<W>(v.w) }
-        } else {
-            let (first, second) = (signs::<W>(v.y), signs::<W>(v.w));
-            U32x4 { x: v.x ^ first, y: v.y ^ first, z: v.z ^ second, w: v.w ^ second }
-        };
-        (group_max(bit_length::<W>(v), lanes), group_max(bit_length::<W>(inverted), lanes))
-    };
-    let zigzag = if plain == 0 { 0 } else { inverted + 1 };
-    let full = plain == 8 * W;
-    Choice { width: plain.min(zigzag), zigzag: full && zigzag < 8 * W, compare: full && zigzag == 8 * W }
-}
-
 /// Whether the largest zigzag of each group's words is smaller than their largest word. All lanes of a warp call this.
 #[inline(always)]
 pub fn largest_zigzag_is_smaller<const W: u32>(v: U32x4, lanes: u32) -> bool {
-    let (plain, zigzag) = (largest::<W>(v), largest::<W>(zigzag::<W>(v)));
-    group_largest(zigzag, lanes) < group_largest(plain, lanes)
-}
-
-/// The largest word of a lane.
-#[inline(always)]
-fn largest<const W: u32>(v: U32x4) -> u64 {
     if W == 8 {
-        let word = |lower: u32, upper: u32| u64::from(upper) << 32 | u64::from(lower);
-        return word(v.x, v.y).max(word(v.z, v.w));
+        let largest = |v: U32x4| {
+            let word = |lower: u32, upper: u32| u64::from(upper) << 32 | u64::from(lower);
+            group_largest(word(v.x, v.y).max(word(v.z, v.w)), lanes)
+        };
+        return largest(zigzag::<W>(v)) < largest(v);
     }
-    let one = |x: u32| match W {
-        1 => (x & 0xFF).max(x >> 8 & 0xFF).max(x >> 16 & 0xFF).max(x >> 24),
-        2 => (x & 0xFFFF).max(x >> 16),
-        _ => x,
+    let largest = |v: U32x4| {
+        let one = |x: u32| match W {
+            1 => (x & 0xFF).max(x >> 8 & 0xFF).max(x >> 16 & 0xFF).max(x >> 24),
+            2 => (x & 0xFFFF).max(x >> 16),
+            _ => x,
+        };
+        group_max(one(v.x).max(one(v.y)).max(one(v.z)).max(one(v.w)), lanes)
     };
-    u64::from(one(v.x).max(one(v.y)).max(one(v.z)).max(one(v.w)))
+    largest(zigzag::<W>(v)) < largest(v)
 }
 
 /// The largest value of each aligned group of `lanes` lanes. All lanes of a warp call this.

@@ -13,7 +13,7 @@ use crate::collectives::ALL_LANES;
 use crate::{ROWS, for_rows};
 use cuda_std::{kernel, thread, vector::U32x4, warp};
 use shared_types::{
-    clog::{DECODE, TAIL, encode_launch},
+    clog::{DECODE, FUSED_ENCODE, TAIL},
     lc::ChunkSize,
 };
 
@@ -127,7 +127,7 @@ macro_rules! entry_points {
         ///
         /// # Safety
         /// As for CLOG's kernel of the same word and chunk size. `length` is a power of two, 16 to 4096 bytes.
-        #[kernel(launch = encode_launch(ChunkSize::$chunk, true))]
+        #[kernel(launch = FUSED_ENCODE)]
         pub unsafe fn $encode(
             plain: *const U32x4,
             plain_bytes: u32,

@@ -7,15 +7,29 @@
 //! word of level 2, all hold that word; and all lanes hold level 3.
 
 use super::Shape;
-use super::words::{Tables, nonzero_bytes};
-use crate::bits128::{join, low, or_into};
+use super::words::{gather, nonzero_bytes};
+use crate::bits128::low;
 use crate::collectives::{ALL_LANES, warp_inclusive_sum};
 use cuda_std::{
-    bits::{byte_permute, shl_clamp, shr_clamp},
-    shared::SharedArray,
+    bits::{shl_clamp, shr_clamp},
+    shared::{SharedArray, Split},
     warp,
 };
 use shared_types::lc::ChunkStatus;
+
+/// Words of level 1, and the set bits before each.
+pub type Levels = [SharedArray<u32, 64>; 2];
+
+/// The flags of a chunk in shared memory, and the level above.
+#[derive(Clone, Copy)]
+pub struct Flags<'a, const N: usize> {
+    pub words: &'a SharedArray<u32, N>,
+    /// The chunk's first word.
+    pub from: u32,
+    pub levels: &'a Levels,
+    /// The chunk's first word in `levels`.
+    pub levels_from: u32,
+}
 
 /// Levels 1 and up.
 #[derive(Clone, Copy)]
@@ -38,7 +52,7 @@ pub struct Bitmap<const W: u32> {
 impl<const W: u32> Bitmap<W> {
     /// Words of level 1: 2 to 64.
     #[inline(always)]
-    fn words1(shape: Shape<W>) -> u32 {
+    pub fn words1(shape: Shape<W>) -> u32 {
         shape.flag_bytes() / 32
     }
 
@@ -156,77 +170,86 @@ impl<const W: u32> Bitmap<W> {
         self.stored[0] + self.stored[1] + self.stored[2] + Self::last_bytes(self.shape)
     }
 
-    /// ORs the encoding into `stream` from byte `at` of word `word` on. The warps of the chunk call this, each with its
-    /// `part`; the flags begin at word `from` of `flags`.
+    /// Leaves level 1 to the other warps, from word `from` of `levels` on.
     #[inline(always)]
-    pub fn write<const N: usize, const M: usize>(
+    pub fn share(&self, levels: &Levels, from: u32) {
+        let lane_log2 = Self::lane_log2(self.shape);
+        if Self::has_level1(self.shape) {
+            let at = (from + (warp::lane_id() << lane_log2)) as usize;
+            levels[0].write(at, self.level1[0]);
+            levels[1].write(at, self.before1);
+            if lane_log2 == 1 {
+                levels[0].write(at + 1, self.level1[1]);
+                levels[1].write(at + 1, self.before1 + self.level1[0].count_ones());
+            }
+        }
+    }
+
+    /// Writes what is stored of level 0, the flags, from byte `at` of `stream` on. The warps of the chunk call this, each with
+    /// its `part`, behind the barrier that publishes what one of them shared.
+    #[inline(always)]
+    pub fn write_flags<const N: usize, const M: usize>(
         &self,
-        tables: &Tables,
-        flags: &SharedArray<u32, N>,
-        from: u32,
+        flags: Flags<'_, N>,
         stream: &SharedArray<u32, M>,
-        word: u32,
         at: u32,
         part: u32,
     ) {
-        let lane = warp::lane_id();
-        let pick = |bytes: u32, flags: u32| byte_permute(bytes, 0, tables.byte_selector(flags));
-
-        // Level 0: as many bytes a thread as a piece has words.
-        let first = (part * 32 + lane) * Shape::<W>::PIECE_WORDS;
-        let (changed, before) = self.level1_at(first / 32);
-        let rank = before + (changed & low(first % 32)).count_ones();
+        // As many bytes a thread as a piece has words.
+        let first = (part * 32 + warp::lane_id()) * Shape::<W>::PIECE_WORDS;
+        let word = (flags.levels_from + first / 32) as usize;
+        let (changed, before) = (flags.levels[0].read(word), flags.levels[1].read(word));
+        let mut to = Split::new(stream, at + before + (changed & low(first % 32)).count_ones(), 0);
         let changed = changed >> (first % 32);
-        let place = (at + rank) * 8;
-        let source = (from + first / 4) as usize;
+        let source = (flags.from + first / 4) as usize;
         match W {
             1 => {
-                let v = flags.read_vec4(source);
-                let (a, b) = (pair(pick, [v.x, v.y], changed & 0xFF), pair(pick, [v.z, v.w], changed >> 8 & 0xFF));
-                or_into::<4, M>(stream, word, place, join(a.0, b.0, a.1), a.1 + b.1);
+                let v = flags.words.read_vec4(source);
+                store_flagged(&mut to, v.x, changed & 0xF);
+                store_flagged(&mut to, v.y, changed >> 4 & 0xF);
+                store_flagged(&mut to, v.z, changed >> 8 & 0xF);
+                store_flagged(&mut to, v.w, changed >> 12 & 0xF);
             }
             2 => {
-                let v = flags.read_vec2(source);
-                let a = pair(pick, [v.x, v.y], changed & 0xFF);
-                or_into::<2, M>(stream, word, place, [a.0[0], a.0[1], 0, 0], a.1);
+                let v = flags.words.read_vec2(source);
+                store_flagged(&mut to, v.x, changed & 0xF);
+                store_flagged(&mut to, v.y, changed >> 4 & 0xF);
             }
-            4 => {
-                let own = changed & 0xF;
-                or_into::<1, M>(stream, word, place, [pick(flags.read(source), own), 0, 0, 0], own.count_ones() * 8);
-            }
-            _ => {
-                let own = changed & 3;
-                let bytes = flags.read(source) >> (first % 4 * 8);
-                or_into::<1, M>(stream, word, place, [pick(bytes, own), 0, 0, 0], own.count_ones() * 8);
-            }
+            4 => store_flagged(&mut to, flags.words.read(source), changed & 0xF),
+            _ => store_flagged(&mut to, flags.words.read(source) >> (first % 4 * 8), changed & 3),
         }
-        if part != self.shape.warps() - 1 {
-            return;
-        }
+    }
 
-        // The levels above, by the last warp.
+    /// Writes the levels above, where `at` is where level 0 begins. All lanes of the warp that made the bitmap call this.
+    #[inline(always)]
+    pub fn write_levels<const M: usize>(&self, stream: &SharedArray<u32, M>, at: u32) {
         let at = at + self.stored[0];
-        let group_bits = self.level2;
         let (group, place) = Self::group(self.shape);
         let lane_log2 = Self::lane_log2(self.shape);
         let place_in_group = place << lane_log2 << 2;
-        let changed = if Self::has_level1(self.shape) { group_bits >> place_in_group & low(4 << lane_log2) } else { 0 };
-        let rank = self.before2 + (group_bits & low(place_in_group)).count_ones();
-        let a = pair(pick, self.level1, changed);
-        or_into::<2, M>(stream, word, (at + rank) * 8, [a.0[0], a.0[1], 0, 0], a.1);
+        if Self::has_level1(self.shape) {
+            let rank = self.before2 + (self.level2 & low(place_in_group)).count_ones();
+            let changed = self.level2 >> place_in_group;
+            let mut to = Split::new(stream, at + rank, 0);
+            store_flagged(&mut to, self.level1[0], changed & 0xF);
+            if lane_log2 == 1 {
+                store_flagged(&mut to, self.level1[1], changed >> 4 & 0xF);
+            }
+        }
 
         let at = at + self.stored[1];
         let last = if Self::has_level3(self.shape) {
-            let leads = place == 0 && group < Self::groups(self.shape);
-            let changed = if leads { shr_clamp(self.level3, 4 * group) & 0xF } else { 0 };
-            let rank = (self.level3 & low((4 * group).min(32))).count_ones();
-            or_into::<1, M>(stream, word, (at + rank) * 8, [pick(self.level2, changed), 0, 0, 0], changed.count_ones() * 8);
+            if place == 0 && group < Self::groups(self.shape) {
+                let rank = (self.level3 & low((4 * group).min(32))).count_ones();
+                store_flagged(&mut Split::new(stream, at + rank, 0), self.level2, shr_clamp(self.level3, 4 * group) & 0xF);
+            }
             self.level3
         } else {
             self.level2
         };
-        if lane == 0 {
-            or_into::<1, M>(stream, word, (at + self.stored[2]) * 8, [last, 0, 0, 0], Self::last_bytes(self.shape) * 8);
+        if warp::lane_id() == 0 {
+            let bytes = (1 << Self::last_bytes(self.shape)) - 1;
+            store_flagged(&mut Split::new(stream, at + self.stored[2], 0), last, bytes);
         }
     }
 
@@ -344,23 +367,19 @@ fn changed_in_32_bytes<const N: usize>(flags: &SharedArray<u32, N>, from: u32, i
     let at = (from + index) as usize;
     let (a, b) = (flags.read_vec4(at), flags.read_vec4(at + 4));
     let before = if index == 0 { 0 } else { flags.read(at - 1) };
-    let one = |own: u32, before: u32| nonzero_bytes(own ^ (own << 8 | before >> 24));
-    one(a.x, before)
-        | one(a.y, a.x) << 4
-        | one(a.z, a.y) << 8
-        | one(a.w, a.z) << 12
-        | one(b.x, a.w) << 16
-        | one(b.y, b.x) << 20
-        | one(b.z, b.y) << 24
-        | one(b.w, b.z) << 28
+    // The top bit of a byte: it differs.
+    let top = |own: u32, before: u32| {
+        let x = own ^ (own << 8 | before >> 24);
+        ((x & 0x7F7F_7F7F) + 0x7F7F_7F7F) | x
+    };
+    let two = |first: u32, second: u32, before: u32| {
+        gather((top(first, before) >> 4 & 0x0F0F_0F0F) | (top(second, first) & 0xF0F0_F0F0))
+    };
+    two(a.x, a.y, before) | two(a.z, a.w, a.y) << 8 | two(b.x, b.y, a.w) << 16 | two(b.z, b.w, b.y) << 24
 }
 
-/// The flagged bytes of two registers, together, and how many bits they are.
+/// Stores the flagged bytes of `bytes`.
 #[inline(always)]
-fn pair(pick: impl Fn(u32, u32) -> u32, v: [u32; 2], flags: u32) -> ([u32; 2], u32) {
-    let (a, b) = (flags & 0xF, flags >> 4);
-    let (first, second) = (pick(v[0], a), pick(v[1], b));
-    let bits = a.count_ones() * 8;
-    let joined = join([first, 0], [second, 0], bits);
-    ([joined[0], joined[1]], bits + b.count_ones() * 8)
+fn store_flagged<const N: usize>(to: &mut Split<'_, N>, bytes: u32, flags: u32) {
+    to.store::<1, false>(flags, [bytes, bytes >> 8, bytes >> 16, bytes >> 24]);
 }

@@ -10,7 +10,7 @@
 //! A chunk that fails a check decodes to zeros and leaves its status; the others do not notice.
 
 use super::bitmap::Bitmap;
-use super::words::{Select, Tables, expand};
+use super::words::{Select, Tables, expand, expand_narrow};
 use super::{BLOCK_WARPS, Shape};
 use crate::bits128::{drop_low, low};
 use crate::clog::decode::{Coded, report_chunk};
@@ -133,8 +133,10 @@ unsafe fn decode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     let chunk = thread::block_idx_x() * shape.chunks() + slot;
     s.tables.write(thread, if REPEAT { Select::Fill } else { Select::Place }, Select::Place);
     // SAFETY: the caller's promises. The scan has seen this header; it is read again to stay on the device.
-    let header = unsafe { read_header(stream, stream_bytes(length, capacity), chunk_log2, plain_capacity) }
-        .unwrap_or(Header { plain: 0, chunks: 0 });
+    let available = unsafe { stream_bytes(length, capacity) };
+    // SAFETY: as above.
+    let header =
+        unsafe { read_header(stream, available, chunk_log2, plain_capacity) }.unwrap_or(Header { plain: 0, chunks: 0 });
     // SAFETY: as above.
     let sound = unsafe { *report.add(StreamReport::STREAM_FAULT) } == NO_FAULT;
     // Bytes of this warp's chunk: 0 where there is none. Warps without one stay for the barrier.
@@ -229,6 +231,28 @@ unsafe fn decode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     // SAFETY: the pieces of a chunk lie within the plain bytes, as far as its length says.
     let to =
         unsafe { plain.add(thread::block_idx_x() as usize * (128 * ROWS) + (warp_index * ROWS as u32 * 32 + lane) as usize) };
+    // Full chunks of narrow words, as long as more words can be read behind the low bits than there are: all but the last few.
+    if W <= 2
+        && parsed.form == Form::Reduced
+        && len == shape.chunk_bytes()
+        && start + u64::from(parsed.bitmap_start) + OVERREAD <= available
+    {
+        let first_word = first_word(0);
+        let bits = parsed.keep * Shape::<W>::PIECE_WORDS;
+        // SAFETY: the lengths were checked, the row lies within the plain bytes.
+        unsafe {
+            if !UPPER {
+                expand_rows::<W, REPEAT, 0>(s, coded, flags, first_word, before, low_start, 0, to);
+            } else if bits <= 32 {
+                expand_rows::<W, REPEAT, 1>(s, coded, flags, first_word, before, low_start, parsed.keep, to);
+            } else if bits <= 64 {
+                expand_rows::<W, REPEAT, 2>(s, coded, flags, first_word, before, low_start, parsed.keep, to);
+            } else {
+                expand_rows::<W, REPEAT, 4>(s, coded, flags, first_word, before, low_start, parsed.keep, to);
+            }
+        }
+        return;
+    }
     let mut last = [0; 4];
     // Two rows a turn: enough loads in flight, and a loop that stays in the instruction cache.
     let mut i = 0;
@@ -303,6 +327,83 @@ unsafe fn decode<const W: u32, const REPEAT: bool, const UPPER: bool>(
             }
             i += 1;
         }
+    }
+}
+
+/// How many bytes [`expand_rows`] may read behind the low bits.
+const OVERREAD: u64 = 32;
+
+/// Expands the eight rows of a warp in a full chunk of words of 1 or 2 bytes. All lanes of a warp call this.
+///
+/// The warp's flagged words are in `flags`, `before` are in front of them; the low bits begin at bit `low_start` and fit into
+/// `LOWER` registers a piece. `first_word` is the lane's first word in the chunk.
+///
+/// # Safety
+/// The chunk's lengths were checked, and [`OVERREAD`] bytes behind its low bits belong to the stream, too. `to` has room for the
+/// lane's pieces.
+#[inline(always)]
+unsafe fn expand_rows<const W: u32, const REPEAT: bool, const LOWER: usize>(
+    s: &DecodeShared,
+    coded: Coded,
+    mut flags: Queue<W>,
+    first_word: u32,
+    mut before: u32,
+    low_start: u32,
+    keep: u32,
+    to: *mut U32x4,
+) {
+    let bits = Shape::<W>::BITS as i32;
+    let row_count = opaque(ROWS as u32);
+    let mut i = 0;
+    while i < row_count {
+        let own = flags.take();
+        let counts = own[0].count_ones() | own[1].count_ones() << 16;
+        let up_to = warp_inclusive_sum(counts);
+        let (sums, _) = warp::warp_shuffle_idx(ALL_LANES, up_to, 31, 32);
+        let ranks = up_to - counts;
+        let ranks = [before + (ranks & 0xFFFF), before + (sums & 0xFFFF) + (ranks >> 16)];
+        // All loads of both rows first.
+        let load = |row: u32| {
+            let rank = ranks[row as usize];
+            let first = first_word + (i + row) * 32 * Shape::<W>::PIECE_WORDS;
+            let low_bit = (low_start + keep * (first - rank)) as i32;
+            // SAFETY: the caller's word.
+            unsafe {
+                let whole = if REPEAT {
+                    coded.registers::<5>(rank as i32 * bits - bits)
+                } else {
+                    coded.registers::<4>(rank as i32 * bits)
+                };
+                let lower = match LOWER {
+                    0 => [0; 5],
+                    1 => coded.registers::<1>(low_bit),
+                    2 => coded.registers::<2>(low_bit),
+                    _ => coded.registers::<4>(low_bit),
+                };
+                (whole, lower, s.tables.of_piece::<W, REPEAT>(own[row as usize]))
+            }
+        };
+        let loaded = [load(0), load(1)];
+        let mut row = 0;
+        while row < 2 {
+            let (mut whole, lower, entries) = loaded[row];
+            if REPEAT && ranks[row] == 0 {
+                // What the first words repeat is zero.
+                whole[0] &= !low(Shape::<W>::BITS);
+            }
+            let lower = [lower[0], lower[1], lower[2], lower[3]];
+            let out = expand_narrow::<W, REPEAT, LOWER>(entries, whole, lower, own[row], keep);
+            // SAFETY: sixteen bytes of the chunk.
+            unsafe {
+                global::store_streaming_v4(
+                    to.add((i as usize + row) * 32),
+                    U32x4 { x: out[0], y: out[1], z: out[2], w: out[3] },
+                )
+            };
+            row += 1;
+        }
+        before += (sums & 0xFFFF) + (sums >> 16);
+        i += 2;
     }
 }
 

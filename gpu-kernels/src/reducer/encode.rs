@@ -2,28 +2,29 @@
 //!
 //! | phase | who | does | leaves behind |
 //! |---|---|---|---|
-//! | load | every warp | its eight rows; zeros where the streams will be | `plain`, `stream` |
-//! | measure | every warp, RARE and RAZE | counts the words longer than `k` bits | `counts` |
-//! | flag | every warp | finds the best `keep`; flags the words that are longer | `flags`, `flagged` |
-//! | size | every warp, alike | the levels above the flags, and so the stored size | `stored` |
-//! | place | warp 0 | the sizes to the look-back, the chunk entries | `chunk_start` |
-//! | pack | every warp | flagged words, low bits of the others, bitmap, tag | `stream` |
+//! | load | every warp | its eight rows | `plain` |
+//! | measure | every warp, RARE and RAZE | counts the words longer than `k` bits | `counts`, differences in `stream` |
+//! | flag | every warp | finds the best `keep`; flags the words that are longer | `flags`, `flagged`, zeros in `stream` |
+//! | size | each chunk's first warp | the levels above the flags, and so the stored size, the chunk entry | `levels`, `stored` |
+//! | place | warp 0 | the sizes to the look-back | `chunk_start` |
+//! | pack | every warp | flagged words, low bits of the others; behind a barrier bitmap and tag | `stream` |
 //! | look back | warp 0 | the bytes of all tiles before | `tile_start` |
 //! | copy | every chunk's warps | the stream, or the plain bytes, to their place | the container |
 
-use super::bitmap::Bitmap;
+use super::bitmap::{Bitmap, Flags};
 use super::histogram::{COUNT_WORDS, Histogram, position};
-use super::words::{Piece, Select, Tables, difference, longer_than, pick, pick_both, registers, smear};
+use super::words::{Piece, difference, longer_than, registers, thermometer};
 use super::{BLOCK_WARPS, Shape};
-use crate::bits128::{low, or_into};
+use crate::bits128::{low, or_few, or_into};
+use crate::clog::pack::pack;
 use crate::collectives::{ALL_LANES, copy_out::copy_out, look_back, warp_inclusive_sum};
 use crate::{ROWS, for_rows, lc::div_ceil};
 use cuda_std::{
-    bits::opaque,
+    bits::{opaque, shl_clamp, shr_clamp},
     global, kernel,
-    shared::{self, SharedArray},
+    shared::{self, SharedArray, Split},
     thread,
-    vector::U32x4,
+    vector::{U32x2, U32x4},
     warp,
 };
 use shared_types::{
@@ -34,18 +35,23 @@ use shared_types::{
 /// Bytes behind each chunk's stream, so that 16-byte reads may pass its end.
 const SLACK_BYTES: u32 = 16;
 
+/// The word of `data` where the streams begin.
+const STREAM: u32 = (TILE_BYTES + SLACK_BYTES) / 4;
+
 /// Shared memory of one block.
 #[repr(C, align(16))]
 pub struct EncodeShared {
-    /// The tile, and a unit that reads may reach into.
-    plain: SharedArray<u32, { TILE_BYTES as usize / 4 + 4 }>,
-    /// A slot for each chunk: up to four of 4096 bytes.
-    stream: SharedArray<u32, { (TILE_BYTES + 4 * SLACK_BYTES) as usize / 4 }>,
+    /// The tile, and a unit that reads may reach into; later the words that are not flagged, each warp's in the place of its
+    /// rows. From [`STREAM`] on a slot for each chunk: up to four of 4096 bytes. One array, so that words can go to either.
+    data: SharedArray<u32, { STREAM as usize + (TILE_BYTES + 4 * SLACK_BYTES) as usize / 4 }>,
     /// A bit for each word, a warp's rows after another's.
     flags: SharedArray<u32, { TILE_BYTES as usize / 32 }>,
     counts: SharedArray<u32, { BLOCK_WARPS as usize * COUNT_WORDS }>,
-    tables: Tables,
-    /// Flagged words of each warp.
+    /// For each word of `flags` the flagged words before it.
+    ranks: SharedArray<u16, { TILE_BYTES as usize / 32 }>,
+    /// Words of level 1 of the chunks' bitmaps, and the set bits before each.
+    levels: [SharedArray<u32, 64>; 2],
+    /// Flagged words of each warp, where `counts` do not tell.
     flagged: SharedArray<u32, 4>,
     /// Stored bytes of each chunk of the tile.
     stored: SharedArray<u32, 4>,
@@ -85,45 +91,45 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     let first_word = |i: u32| part * Shape::<W>::WARP_WORDS + (i * 32 + lane) * Shape::<W>::PIECE_WORDS;
     let piece_words = |i: u32| words.saturating_sub(first_word(i)).min(Shape::<W>::PIECE_WORDS);
 
-    s.tables.write(thread, Select::Pick, Select::Pick);
     let row_unit = (warp_index * ROWS as u32 * 32 + lane) as usize;
     let zero = U32x4 { x: 0, y: 0, z: 0, w: 0 };
-    {
-        let first = part * 4096 + lane * 16;
-        // SAFETY: the tile lies within `plain`, as far as the chunks' lengths say.
-        let from = unsafe { plain.add(tile as usize * (TILE_BYTES / 16) as usize + row_unit) };
-        let mut rows = [zero; ROWS];
-        if len >= (part + 1) * 4096 {
-            // SAFETY: the warp's rows are within the chunk.
-            for_rows!(I => rows[I] = unsafe { global::load_streaming_v4(from.add(I * 32)) });
+    // SAFETY: the tile lies within `plain`, as far as the chunks' lengths say.
+    let row_from = unsafe { plain.add(tile as usize * (TILE_BYTES / 16) as usize + row_unit) };
+    // This lane's piece of a row that the chunk may end in or in front of.
+    let load_row = |i: u32| {
+        let (at, end) = (part * 4096 + i * 512 + lane * 16, len / 16 * 16);
+        if at < end {
+            // SAFETY: the sixteen bytes are within the chunk.
+            unsafe { global::load_streaming_v4(row_from.add(i as usize * 32)) }
+        } else if at == end {
+            // SAFETY: the last bytes of the chunk.
+            unsafe { load_some(row_from.add(i as usize * 32).cast(), len % 16) }
         } else {
-            // The piece that the chunk ends in, if it ends inside one of this warp's.
-            let (end, rest) = (len / 16 * 16, len % 16);
-            let mut some = zero;
-            if end / 4096 == part {
-                // SAFETY: the last bytes of the chunk.
-                some = unsafe { load_some(plain.cast::<u8>().add(((chunk << chunk_log2) + end) as usize), rest) };
-            }
-            for_rows!(I => {
-                let at = first + I as u32 * 512;
-                rows[I] = if at < end {
-                    // SAFETY: the sixteen bytes are within the chunk.
-                    unsafe { global::load_streaming_v4(from.add(I * 32)) }
-                } else if at == end {
-                    some
-                } else {
-                    zero
-                };
-            });
+            zero
         }
-        for_rows!(I => s.plain.write_vec4((row_unit + I * 32) * 4, rows[I]));
+    };
+    if len >= (part + 1) * 4096 {
+        let mut rows = [zero; ROWS];
+        // SAFETY: the warp's rows are within the chunk.
+        for_rows!(I => rows[I] = unsafe { global::load_streaming_v4(row_from.add(I * 32)) });
+        for_rows!(I => s.data.write_vec4((row_unit + I * 32) * 4, rows[I]));
+    } else {
+        let mut i = 0;
+        while i < row_count {
+            s.data.write_vec4((row_unit + i as usize * 32) * 4, load_row(i));
+            i += 1;
+        }
     }
-    for_rows!(I => s.stream.write_vec4((row_unit + I * 32) * 4, zero));
+    // This lane's unit in row `i`, where the streams are.
+    let stream_unit = row_unit + STREAM as usize / 4;
+    if !UPPER {
+        for_rows!(I => s.data.write_vec4((stream_unit + I * 32) * 4, zero));
+    }
     if thread < 4 {
-        s.stream.write_vec4((TILE_BYTES / 4 + thread * 4) as usize, zero);
+        s.data.write_vec4((STREAM + TILE_BYTES / 4 + thread * 4) as usize, zero);
     }
     if thread == 0 {
-        s.plain.write_vec4(TILE_BYTES as usize / 4, zero);
+        s.data.write_vec4(TILE_BYTES as usize / 4, zero);
     }
 
     // The row in front of this warp's: its last word is all that counts.
@@ -140,8 +146,8 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     // shared memory: kept in registers, unrolled, they fill the instruction cache, and the warps wait for instructions.
     let two_rows = |i: u32, last: &mut Piece| {
         let mut rows = [
-            registers(s.plain.read_vec4((row_unit + i as usize * 32) * 4)),
-            registers(s.plain.read_vec4((row_unit + i as usize * 32 + 32) * 4)),
+            registers(s.data.read_vec4((row_unit + i as usize * 32) * 4)),
+            registers(s.data.read_vec4((row_unit + i as usize * 32 + 32) * 4)),
         ];
         if REPEAT {
             let own = rows;
@@ -164,15 +170,17 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
         let mut i = 0;
         while i < row_count {
             let rows = two_rows(i, &mut last);
-            histogram.add([smear::<W>(rows[0]), smear::<W>(rows[1])]);
+            // Kept for the flags, where the stream will be.
+            write_rows(&s.data, stream_unit + i as usize * 32, rows);
+            histogram.add([thermometer::<W>(rows[0]), thermometer::<W>(rows[1])]);
             i += 2;
         }
-        histogram.sums(|word, counts| {
+        histogram.sums(|first, counts| {
             if lane == 0 {
-                s.counts.write(warp_index as usize * COUNT_WORDS + word as usize, counts);
+                s.counts.write_vec4(warp_index as usize * COUNT_WORDS + first as usize, counts);
             }
         });
-        thread::sync_threads(); // plain, stream (zeros), tables, counts
+        thread::sync_threads(); // plain, counts
         // Lane `k` for `keep` = `k`, and for `k` + 32 where words are that long.
         let longer = |k: u32| {
             let (word, shift) = position::<W>(k);
@@ -186,41 +194,62 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
             sum
         };
         // The largest saving, and of equal ones that of the smallest `k`.
-        let key = |k: u32| ((Shape::<W>::BITS - k) * (words - longer(k))) << 6 | (63 - k);
-        let mut best = if lane < Shape::<W>::BITS { key(lane) } else { 0 };
+        let key = |k: u32, longer: u32| ((Shape::<W>::BITS - k) * (words - longer)) << 6 | (63 - k);
+        let own = if lane < Shape::<W>::BITS { longer(lane) } else { words };
+        let mut best = if lane < Shape::<W>::BITS { key(lane, own) } else { 0 };
         if W == 8 {
-            best = best.max(key(lane + 32));
+            best = best.max(key(lane + 32, longer(lane + 32)));
         }
         best = warp::warp_reduce_max(ALL_LANES, best);
         worthwhile = best >> 6 != 0;
         keep = 63 - best % 64;
-        nothing = longer(0) == 0;
+        nothing = warp::warp_shuffle_idx(ALL_LANES, own, 0, 32).0 == 0;
     }
 
     let mut own = 0;
     let mut last = before_rows;
     let mut i = 0;
     while i < row_count {
-        let rows = two_rows(i, &mut last);
+        let rows = if UPPER {
+            let at = stream_unit + i as usize * 32;
+            let rows = [registers(s.data.read_vec4(at * 4)), registers(s.data.read_vec4((at + 32) * 4))];
+            write_rows(&s.data, at, [[0; 4]; 2]);
+            rows
+        } else {
+            two_rows(i, &mut last)
+        };
         let flags = [longer_than::<W>(rows[0], keep), longer_than::<W>(rows[1], keep)];
-        own += flags[0].count_ones() + flags[1].count_ones();
+        if !UPPER {
+            own += flags[0].count_ones() + flags[1].count_ones();
+        }
         store_flags::<W>(&s.flags, warp_index, i, flags[0]);
         store_flags::<W>(&s.flags, warp_index, i + 1, flags[1]);
         i += 2;
     }
-    let own = warp::warp_reduce_add(ALL_LANES, own);
-    if lane == 0 {
-        s.flagged.write(warp_index as usize, own);
+    if !UPPER {
+        let own = warp::warp_reduce_add(ALL_LANES, own);
+        if lane == 0 {
+            s.flagged.write(warp_index as usize, own);
+        }
     }
-    thread::sync_threads(); // flags, flagged; plain, stream (zeros), tables
+    thread::sync_threads(); // flags, flagged; plain, stream (zeros)
 
     // Size.
-    let (mut flagged, mut before) = (0, 0);
+    let (mut flagged, mut before, mut own) = (0, 0, 0);
     let mut w = 0;
     while w < shape.warps() {
-        let of_warp = s.flagged.read((slot * shape.warps() + w) as usize);
+        let warp = (slot * shape.warps() + w) as usize;
+        let of_warp = if UPPER {
+            // The flagged words are those longer than `keep`.
+            let (word, shift) = position::<W>(keep);
+            s.counts.read(warp * COUNT_WORDS + word as usize) >> shift & 0xFFFF
+        } else {
+            s.flagged.read(warp)
+        };
         if w < part {
             before += of_warp;
+        } else if w == part {
+            own = of_warp;
         }
         flagged += of_warp;
         w += 1;
@@ -230,83 +259,122 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
     }
     let leftover = len % W;
     let flags_from = slot * shape.warps() * Shape::<W>::WARP_FLAG_WORDS;
-    let bitmap = Bitmap::<W>::of(shape, &s.flags, flags_from);
+    let levels_from = slot * Bitmap::<W>::words1(shape);
     let low_start = flagged * Shape::<W>::BITS;
     let bitmap_start = (low_start + if UPPER { keep * (words - flagged) } else { 0 }).div_ceil(8);
-    let body = if nothing { 0 } else { bitmap_start + bitmap.bytes() };
-    let coded = body + leftover + tag_bytes(UPPER);
-    let raw = !(worthwhile || nothing) || coded >= len;
-    let stored = if raw { len } else { coded };
+    let nothing_saved = !(worthwhile || nothing);
+    let mut bitmap = Bitmap::<W>::empty(shape);
+    if part == 0 {
+        if !nothing {
+            bitmap = Bitmap::<W>::of(shape, &s.flags, flags_from);
+            bitmap.share(&s.levels, levels_from);
+        }
+        let body = if nothing { 0 } else { bitmap_start + bitmap.bytes() };
+        let coded = body + leftover + tag_bytes(UPPER);
+        let raw = nothing_saved || coded >= len;
+        let stored = if raw { len } else { coded };
+        if lane == 0 {
+            s.stored.write(slot as usize, stored | if raw { RAW } else { 0 });
+            if len > 0 {
+                // SAFETY: the entry of an existing chunk, 4-aligned.
+                unsafe { *stream.add(8 + 4 * chunk as usize).cast::<u32>() = if raw { RAW | stored } else { stored } };
+            }
+        }
+    }
 
     // Place.
-    let mut tile_bytes = stored;
     if shape.chunks() > 1 {
-        if part == 0 && lane == 0 {
-            s.stored.write(slot as usize, stored);
-        }
         thread::sync_threads(); // stored
-        if warp_index == 0 {
-            let own = if lane < shape.chunks() { s.stored.read(lane as usize) } else { 0 };
-            let up_to = warp_inclusive_sum(own);
-            if lane < shape.chunks() {
-                s.chunk_start.write(lane as usize, up_to - own);
-            }
-            tile_bytes = warp::warp_shuffle_idx(ALL_LANES, up_to, 31, 32).0;
+    } else {
+        warp::sync_warp(ALL_LANES); // stored, by warp 0 for itself
+    }
+    let mut tile_bytes = 0;
+    if warp_index == 0 {
+        let own = if lane < shape.chunks() { s.stored.read(lane as usize) & !RAW } else { 0 };
+        let up_to = warp_inclusive_sum(own);
+        if lane < shape.chunks() {
+            s.chunk_start.write(lane as usize, up_to - own);
         }
-    }
-    if thread == 0 {
-        // SAFETY: the launch gives every block a word.
-        unsafe { look_back::publish(look_back, tile, tile_bytes) };
-    }
-    if part == 0 && lane == 0 && len > 0 {
-        let entry = if raw { RAW | stored } else { stored };
-        // SAFETY: the entry of an existing chunk, 4-aligned.
-        unsafe { *stream.add(8 + 4 * chunk as usize).cast::<u32>() = entry };
+        tile_bytes = warp::warp_shuffle_idx(ALL_LANES, up_to, 31, 32).0;
+        if lane == 0 {
+            // SAFETY: the launch gives every block a word.
+            unsafe { look_back::publish(look_back, tile, tile_bytes) };
+        }
     }
 
-    // Pack.
-    let slot_word = slot * (shape.chunk_bytes() + SLACK_BYTES) / 4;
-    if !raw {
-        if !nothing {
-            let row = |i: u32, flags: u32, rank: u32| {
-                let v = registers(s.plain.read_vec4((row_unit + i as usize * 32) * 4));
+    // Pack. The stream begins up to three bytes behind its slot's begin, so that the low bits begin with a word.
+    let lead = (flagged * W).wrapping_neg() % 4;
+    let slot_word = STREAM + slot * (shape.chunk_bytes() + SLACK_BYTES) / 4;
+    let pack_words = || {
+        write_ranks::<W>(s, warp_index, before);
+        warp::sync_warp(ALL_LANES); // ranks
+        // At most four words a lane at a time: stores of lanes that far apart hit different banks, or nearly.
+        let mut step = 0;
+        while step < opaque(Shape::<W>::STEPS) {
+            let words = [step_words::<W, _>(&s.data, warp_index, step), step_words::<W, _>(&s.data, warp_index, step + 1)];
+            // Words that are not flagged go to where words up to these were.
+            warp::sync_warp(ALL_LANES); // these words
+            let scatter = |i: u32| {
+                let (flags, rank) = flags_and_rank::<W>(s, warp_index, step + i);
+                let whole = slot_word * 4 + lead + rank * W;
+                let index = ((step + i) * 32 + lane) * Shape::<W>::STEP_WORDS - (rank - before);
+                let mut to = Split::new(&s.data, whole, warp_index * 4096 + index * W);
                 if UPPER && keep > 0 {
-                    // What lies behind the last word is none.
-                    let v = if len < (part + 1) * 4096 { first_words::<W>(v, piece_words(i)) } else { v };
-                    let [(whole, bits), (lower, low_bits)] = pick_both::<W>(&s.tables, v, flags, keep);
-                    or_into::<4, _>(&s.stream, slot_word, rank * Shape::<W>::BITS, whole, bits);
-                    // Words that are not there are zeros at the end: they have no bits, but were counted.
-                    let missing = Shape::<W>::PIECE_WORDS - piece_words(i);
-                    let first = first_word(i).min(words);
-                    or_into::<4, _>(&s.stream, slot_word, low_start + keep * (first - rank), lower, low_bits - missing * keep);
+                    to.store::<W, true>(flags, words[i as usize]);
                 } else {
-                    let (whole, bits) = pick::<W>(&s.tables, v, flags);
-                    or_into::<4, _>(&s.stream, slot_word, rank * Shape::<W>::BITS, whole, bits);
+                    to.store::<W, false>(flags, words[i as usize]);
                 }
             };
-            let mut i = 0;
-            while i < row_count {
-                let own = [load_flags::<W>(&s.flags, warp_index, i), load_flags::<W>(&s.flags, warp_index, i + 1)];
-                let counts = own[0].count_ones() | own[1].count_ones() << 16;
-                let up_to = warp_inclusive_sum(counts);
-                let (sums, _) = warp::warp_shuffle_idx(ALL_LANES, up_to, 31, 32);
-                let ranks = up_to - counts;
-                row(i, own[0], before + (ranks & 0xFFFF));
-                row(i + 1, own[1], before + (sums & 0xFFFF) + (ranks >> 16));
-                before += (sums & 0xFFFF) + (sums >> 16);
-                i += 2;
+            scatter(0);
+            scatter(1);
+            step += 2;
+        }
+        if UPPER && keep > 0 {
+            let first = (part * Shape::<W>::WARP_WORDS).min(words);
+            let others = (words - first).min(Shape::<W>::WARP_WORDS) - own;
+            let low_start = lead * 8 + low_start + keep * (first - before);
+            pack_others::<W, _>(&s.data, warp_index, others, keep, slot_word, low_start);
+        }
+    };
+    // With low bits, while the first warp of the chunk is still busy with the bitmap.
+    if UPPER && !nothing && !nothing_saved {
+        pack_words();
+    }
+    thread::sync_threads(); // stored, levels, chunk_start; stream up to the bitmap where there are low bits
+    let stored = s.stored.read(slot as usize);
+    let (stored, raw) = (stored & !RAW, stored & RAW != 0);
+    if !raw {
+        if !UPPER && !nothing {
+            pack_words();
+        }
+        // From here on bytes that nobody else touches.
+        let at = slot_word * 4 + lead;
+        if !nothing {
+            let from = Flags { words: &s.flags, from: flags_from, levels: &s.levels, levels_from };
+            bitmap.write_flags(from, &s.data, at + bitmap_start, part);
+        }
+        if part == 0 {
+            if !nothing {
+                bitmap.write_levels(&s.data, at + bitmap_start);
             }
-            bitmap.write(&s.tables, &s.flags, flags_from, &s.stream, slot_word, bitmap_start, part);
+            let end = at + stored - tag_bytes(UPPER);
+            if lane < leftover {
+                // SAFETY: one of the last bytes of the chunk.
+                let byte = unsafe { *plain.cast::<u8>().add(((chunk << chunk_log2) + len - leftover + lane) as usize) };
+                s.data.write_part((end - leftover + lane) as usize, byte);
+            }
+            if lane == 0 {
+                let form = if nothing { Shape::<W>::BITS + 1 } else { keep };
+                let (tag, bytes) = if UPPER { (len << 8 | form, 7) } else { (len, 3) };
+                Split::new(&s.data, end, 0).store::<1, false>(bytes, [tag, tag >> 8, tag >> 16, 0]);
+            }
         }
-        if part == 0 && lane < leftover {
-            let at = (slot << chunk_log2) + len - leftover + lane;
-            let byte = s.plain.read(at as usize / 4) >> (at % 4 * 8) & 0xFF;
-            or_into::<1, _>(&s.stream, slot_word, (body + lane) * 8, [byte, 0, 0, 0], 8);
-        }
-        if part == 0 && lane == 0 {
-            let form = if nothing { Shape::<W>::BITS + 1 } else { keep };
-            let tag = if UPPER { len << 8 | form } else { len };
-            or_into::<1, _>(&s.stream, slot_word, (body + leftover) * 8, [tag, 0, 0, 0], tag_bytes(UPPER) * 8);
+    } else if UPPER && keep > 0 && !nothing_saved {
+        // Rare: saved less than the bitmap takes. The rows again, which are no more.
+        let mut i = 0;
+        while i < row_count {
+            s.data.write_vec4((row_unit + i as usize * 32) * 4, load_row(i));
+            i += 1;
         }
     }
 
@@ -325,11 +393,8 @@ unsafe fn encode<const W: u32, const REPEAT: bool, const UPPER: bool>(
         let (member, members) = (part * 32 + lane, shape.warps() * 32);
         // SAFETY: the look-back gives every chunk bytes of its own, within the longest stream.
         unsafe {
-            if raw {
-                copy_out(&s.plain, slot << chunk_log2, stored, stream, to, member, members);
-            } else {
-                copy_out(&s.stream, slot_word * 4, stored, stream, to, member, members);
-            }
+            let from = if raw { slot << chunk_log2 } else { slot_word * 4 + lead };
+            copy_out(&s.data, from, stored, stream, to, member, members);
         }
     }
     if thread == 0 {
@@ -379,27 +444,177 @@ fn first_words<const W: u32>(v: [u32; 4], words: u32) -> [u32; 4] {
     ]
 }
 
+/// This lane's words of step `step` of a warp: four of up to 4 bytes, a register each with others above them, or two of 8.
+#[inline(always)]
+fn step_words<const W: u32, const N: usize>(data: &SharedArray<u32, N>, warp_index: u32, step: u32) -> Piece {
+    let at = ((warp_index * 4096 + (step * 32 + warp::lane_id()) * Shape::<W>::STEP_WORDS * W) / 4) as usize;
+    match W {
+        1 => {
+            let x = data.read(at);
+            [x, x >> 8, x >> 16, x >> 24]
+        }
+        2 => {
+            let v = data.read_vec2(at);
+            [v.x, v.x >> 16, v.y, v.y >> 16]
+        }
+        _ => registers(data.read_vec4(at)),
+    }
+}
+
+/// ORs the low `keep` bits (at least 1) of the `others` words that were scattered to the place of this warp's rows into the
+/// stream, from bit `at` of word `word` on. All lanes of a warp call this.
+#[inline(always)]
+fn pack_others<const W: u32, const N: usize>(
+    data: &SharedArray<u32, N>,
+    warp_index: u32,
+    others: u32,
+    keep: u32,
+    word: u32,
+    at: u32,
+) {
+    let place = warp_index * 4096;
+    // Zeros behind the last word, to the end of its piece, where words that are not there may have gone to.
+    warp::sync_warp(ALL_LANES); // words that are not there
+    let index = others + warp::lane_id();
+    if index < others.next_multiple_of(Shape::<W>::PIECE_WORDS) {
+        let to = (place + index * W) as usize;
+        match W {
+            1 => data.write_part(to, 0u8),
+            2 => data.write_part(to, 0u16),
+            4 => data.write_part(to, 0u32),
+            _ => data.write_vec2(to / 4, U32x2 { x: 0, y: 0 }),
+        }
+    }
+    warp::sync_warp(ALL_LANES); // the words that are not flagged
+    let (lower, upper) = match W {
+        1 => (low(keep) * 0x0101_0101, low(keep) * 0x0101_0101),
+        2 => (low(keep) * 0x0001_0001, low(keep) * 0x0001_0001),
+        4 => (low(keep), low(keep)),
+        _ => (low(keep.min(32)), low(keep.saturating_sub(32))),
+    };
+    // The registers of a piece, masked, where its bits go, and how many they are.
+    let each = |put: fn(&SharedArray<u32, N>, Piece, u32, u32, u32, u32)| {
+        let mut first = warp::lane_id() * Shape::<W>::PIECE_WORDS;
+        while first < others {
+            let v = data.read_vec4((place + first * W) as usize / 4);
+            let bits = keep * (others - first).min(Shape::<W>::PIECE_WORDS);
+            put(data, [v.x & lower, v.y & upper, v.z & lower, v.w & upper], keep, word, at + keep * first, bits);
+            first += 32 * Shape::<W>::PIECE_WORDS;
+        }
+    };
+    // The fewer registers the bits of a piece need, the simpler.
+    let bits = keep * Shape::<W>::PIECE_WORDS;
+    if bits <= 32 {
+        each(|data, v, keep, word, at, bits| {
+            let v = pack_64::<W>(v, keep);
+            or_few::<1, _>(data, word, at, [v[0], 0], bits);
+        });
+    } else if bits <= 64 {
+        each(|data, v, keep, word, at, bits| or_few::<2, _>(data, word, at, pack_64::<W>(v, keep), bits));
+    } else {
+        each(|data, v, keep, word, at, bits| {
+            or_into::<4, _>(data, word, at, pack::<W>(U32x4 { x: v[0], y: v[1], z: v[2], w: v[3] }, keep), bits)
+        });
+    }
+}
+
+/// As [`pack`], where all words together have at most 64 bits.
+#[inline(always)]
+fn pack_64<const W: u32>(v: Piece, keep: u32) -> [u32; 2] {
+    let join = |lower: u32, upper: u32, bits: u32| [lower | shl_clamp(upper, bits), shr_clamp(upper, 32 - bits)];
+    if W == 8 {
+        return join(v[0], v[2], keep);
+    }
+    // By multiplying and adding: as many instructions as shifts alone.
+    let power = |bits: u32| 1u32 << bits;
+    let one = |x: u32| match W {
+        1 => {
+            let pairs = x - (x >> 8 & 0x00FF_00FF) * (0x100 - power(keep));
+            pairs - (pairs >> 16) * (0x1_0000 - power(2 * keep))
+        }
+        2 => x - (x >> 16) * (0x1_0000 - power(keep)),
+        _ => x,
+    };
+    let bits = keep * (4 / W);
+    let (first, second) = (one(v[0]) + one(v[1]) * power(bits), one(v[2]) + one(v[3]) * power(bits));
+    join(first, second, 2 * bits)
+}
+
+/// For each word of flags of this warp's rows the number of flagged words before it, `before` of which are other warps'. All
+/// lanes of a warp call this.
+#[inline(always)]
+fn write_ranks<const W: u32>(s: &EncodeShared, warp_index: u32, before: u32) {
+    // Words of flags of a lane: 4, 2 or 1; only half of the lanes have one of the largest words.
+    let own = if W == 8 { 1 } else { 4 / W };
+    let first = warp::lane_id() * own;
+    let there = first < Shape::<W>::WARP_FLAG_WORDS;
+    let from = warp_index * Shape::<W>::WARP_FLAG_WORDS + first;
+    let count = |i: u32| s.flags.read((from + i) as usize).count_ones();
+    let mut counts = [0; 4];
+    if there {
+        counts[0] = count(0);
+        if own > 1 {
+            counts[1] = count(1);
+        }
+        if own > 2 {
+            (counts[2], counts[3]) = (count(2), count(3));
+        }
+    }
+    let sum = counts[0] + counts[1] + counts[2] + counts[3];
+    let rank = before + warp_inclusive_sum(sum) - sum;
+    if there {
+        s.ranks.write(from as usize, rank as u16);
+        if own > 1 {
+            s.ranks.write(from as usize + 1, (rank + counts[0]) as u16);
+        }
+        if own > 2 {
+            s.ranks.write(from as usize + 2, (rank + counts[0] + counts[1]) as u16);
+            s.ranks.write(from as usize + 3, (rank + counts[0] + counts[1] + counts[2]) as u16);
+        }
+    }
+}
+
+/// The flags of this lane's words of step `step`, with others above them, and the number of flagged words before them.
+#[inline(always)]
+fn flags_and_rank<const W: u32>(s: &EncodeShared, warp_index: u32, step: u32) -> (u32, u32) {
+    let bit = warp::lane_id() * Shape::<W>::STEP_WORDS;
+    let at = warp_index * Shape::<W>::WARP_FLAG_WORDS + step * Shape::<W>::STEP_WORDS + bit / 32;
+    let (flags, rank) = (s.flags.read(at as usize), u32::from(s.ranks.read(at as usize)));
+    (flags >> (bit % 32), rank + (flags & low(bit % 32)).count_ones())
+}
+
+/// Writes this lane's pieces of two rows, the first at unit `unit`.
+#[inline(always)]
+fn write_rows<const N: usize>(words: &SharedArray<u32, N>, unit: usize, rows: [Piece; 2]) {
+    let [a, b] = rows;
+    words.write_vec4(unit * 4, U32x4 { x: a[0], y: a[1], z: a[2], w: a[3] });
+    words.write_vec4((unit + 32) * 4, U32x4 { x: b[0], y: b[1], z: b[2], w: b[3] });
+}
+
+/// The byte where the flags of this lane's piece in a row begin.
+#[inline(always)]
+fn flag_byte<const W: u32>(warp_index: u32, row: u32) -> usize {
+    ((warp_index * ROWS as u32 + row) * (64 / W) + warp::lane_id() * 2 / W) as usize
+}
+
 /// Writes the flags of a row. All lanes of a warp call this.
 #[inline(always)]
 fn store_flags<const W: u32>(flags: &SharedArray<u32, { TILE_BYTES as usize / 32 }>, warp_index: u32, row: u32, own: u32) {
-    // Pieces share words of flags: 2, 4, 8 or 16 lanes' worth, joined in the first of them.
+    let at = flag_byte::<W>(warp_index, row);
+    if W == 1 {
+        flags.write_part(at, own as u16);
+        return;
+    }
+    // Two or four pieces of larger words share a byte, joined in the first of them.
     let (mut joined, mut lanes, mut bits) = (own, 1, 16 / W);
-    while bits < 32 {
+    while bits < 8 {
         joined |= warp::warp_shuffle_down(ALL_LANES, joined, lanes, 32).0 << bits;
         lanes *= 2;
         bits *= 2;
     }
     if warp::lane_id() % lanes == 0 {
-        flags.write(((warp_index * ROWS as u32 + row) * (16 / W) + warp::lane_id() / lanes) as usize, joined);
+        flags.write_part(at, joined as u8);
     }
-}
-
-/// The flags of this lane's piece in a row.
-#[inline(always)]
-fn load_flags<const W: u32>(flags: &SharedArray<u32, { TILE_BYTES as usize / 32 }>, warp_index: u32, row: u32) -> u32 {
-    let (bits, lane) = (16 / W, warp::lane_id());
-    let word = flags.read(((warp_index * ROWS as u32 + row) * bits + lane * bits / 32) as usize);
-    word >> (lane * bits % 32) & low(bits)
 }
 
 /// The entry points, one per component and word size.

@@ -6,7 +6,7 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `words` | a piece as words: differences, bit lengths, flags, and picking words by flags |
+//! | `words` | a piece as words: differences, bit lengths, flags, and putting words to their places by flags |
 //! | `histogram` | how many words are longer than `k` bits, for every `k` |
 //! | `bitmap` | the levels of the compressed bitmap, from its first and from its last |
 //! | `encode` | plain bytes to their place in the container |
@@ -35,6 +35,9 @@ impl<const W: u32> Shape<W> {
     const PIECE_WORDS: u32 = 16 / W;
     /// Words of a warp's rows.
     const WARP_WORDS: u32 = 4096 / W;
+    /// Words of a lane that are scattered in one step, and how many steps a warp's rows take.
+    const STEP_WORDS: u32 = if Self::PIECE_WORDS < 4 { Self::PIECE_WORDS } else { 4 };
+    const STEPS: u32 = Self::WARP_WORDS / 32 / Self::STEP_WORDS;
     /// Words of shared memory that hold the flags of a warp's rows.
     const WARP_FLAG_WORDS: u32 = Self::WARP_WORDS / 32;
 

@@ -1,13 +1,14 @@
-//! A piece as words: differences, bit lengths, flags, and picking words by flags.
+//! A piece as words: differences, bit lengths, flags, and putting words to their places by flags.
 //!
-//! Flags are bits: bit `i` for word `i` of the piece. Words are picked, dropped and filled in a register at a time, by
-//! byte permutations whose selectors depend on the flags of that register's words and stand in a table.
+//! Flags are bits: bit `i` for word `i` of the piece. Words are put to their places a register at a time, by byte permutations
+//! whose selectors depend on the flags of that register's words and stand in tables.
 
-use crate::bits128::{drop_low, join, join4, low};
-use crate::clog::pack::{quarter, spread};
+use crate::bits128::{drop_low, low};
+use crate::clog::pack::spread;
 use crate::collectives::ALL_LANES;
 use cuda_std::{
-    bits::{byte_permute, funnel_shift_left_wrap, shl_clamp},
+    bits::{byte_permute, funnel_shift_left_wrap, funnel_shift_right_clamp, shr_clamp},
+    global,
     shared::SharedArray,
     vector::U32x4,
     warp,
@@ -39,54 +40,50 @@ pub fn difference<const W: u32>(v: Piece, last: Piece) -> Piece {
     [v[0] ^ shifted(before(3), v[0]), v[1] ^ shifted(v[0], v[1]), v[2] ^ shifted(v[1], v[2]), v[3] ^ shifted(v[2], v[3])]
 }
 
-/// Every word with all bits below its highest set bit set, too.
+/// The words bit-reversed and in some other order, each with all bits above its lowest set bit set, too: bit `B - 1 - k`
+/// of a word of `B` bits says whether it was longer than `k` bits. Of 64-bit words, lower and upper half stay together.
 #[inline(always)]
-pub fn smear<const W: u32>(d: Piece) -> Piece {
+pub fn thermometer<const W: u32>(d: Piece) -> Piece {
     if W == 8 {
         let pair = |lower: u32, upper: u32| {
-            let below = if upper != 0 { u32::MAX } else { smear_register::<4>(lower) };
-            (below, smear_register::<4>(upper))
+            let (first, second) = (upper.reverse_bits(), lower.reverse_bits());
+            (first | first.wrapping_neg(), if first != 0 { u32::MAX } else { second | second.wrapping_neg() })
         };
         let ((a, b), (c, e)) = (pair(d[0], d[1]), pair(d[2], d[3]));
         return [a, b, c, e];
     }
-    [smear_register::<W>(d[0]), smear_register::<W>(d[1]), smear_register::<W>(d[2]), smear_register::<W>(d[3])]
+    let one = |x: u32| {
+        let x = x.reverse_bits();
+        // The negative of a number keeps its lowest set bit and inverts all bits above; of narrow words without their top bits,
+        // so that none borrows from its neighbour, and these set right behind.
+        match W {
+            1 => x | ((!x & 0x7F7F_7F7F) + 0x0101_0101 ^ 0x8080_8080),
+            2 => x | ((!x & 0x7FFF_7FFF) + 0x0001_0001 ^ 0x8000_8000),
+            _ => x | x.wrapping_neg(),
+        }
+    };
+    [one(d[0]), one(d[1]), one(d[2]), one(d[3])]
 }
 
-#[inline(always)]
-fn smear_register<const W: u32>(mut x: u32) -> u32 {
-    // Shifts that stay inside the words: the bits that would come from the word above are masked out.
-    let mut distance = 1;
-    while distance < 8 * W {
-        let kept = match W {
-            1 => (0xFF >> distance) * 0x0101_0101,
-            2 => (0xFFFF >> distance) * 0x0001_0001,
-            _ => u32::MAX >> distance,
-        };
-        x |= x >> distance & kept;
-        distance *= 2;
-    }
-    x
-}
-
-/// Which words of `d` are longer than `keep` bits (0 to 63).
+/// Which words of `d` are longer than `keep` bits (fewer than a word's).
 #[inline(always)]
 pub fn longer_than<const W: u32>(d: Piece, keep: u32) -> u32 {
     let above = !low(keep);
     match W {
         1 => {
-            let mask = (above & 0xFF) * 0x0101_0101;
-            nonzero_bytes(d[0] & mask)
-                | nonzero_bytes(d[1] & mask) << 4
-                | nonzero_bytes(d[2] & mask) << 8
-                | nonzero_bytes(d[3] & mask) << 12
+            let mask = (above & 0x7F) * 0x0101_0101;
+            // The top bit of a byte: it is longer.
+            let top = |x: u32| ((x & mask) + 0x7F7F_7F7F) | x;
+            let pair = |a: u32, b: u32| gather((top(a) >> 4 & 0x0F0F_0F0F) | (top(b) & 0xF0F0_F0F0));
+            pair(d[0], d[1]) | pair(d[2], d[3]) << 8
         }
         2 => {
-            let mask = (above & 0xFFFF) * 0x0001_0001;
-            nonzero_halves(d[0] & mask)
-                | nonzero_halves(d[1] & mask) << 2
-                | nonzero_halves(d[2] & mask) << 4
-                | nonzero_halves(d[3] & mask) << 6
+            let mask = (above & 0x7FFF) * 0x0001_0001;
+            let top = |x: u32| ((x & mask) + 0x7FFF_7FFF) | x;
+            // A byte of ones for each word that is longer: selectors with their top bit set repeat the sign of a byte.
+            let first = byte_permute(top(d[0]), top(d[1]), 0xFDB9);
+            let second = byte_permute(top(d[2]), top(d[3]), 0xFDB9);
+            gather((first & 0x0F0F_0F0F) | (second & 0xF0F0_F0F0))
         }
         4 => {
             let flag = |i: usize| u32::from(d[i] & above != 0) << i;
@@ -108,11 +105,11 @@ pub fn nonzero_bytes(x: u32) -> u32 {
     (top >> 7).wrapping_mul(0x1020_4080) >> 28
 }
 
-/// Bit `i` says whether half `i` is not zero.
+/// The bits 3, 11, 19, 27 of `x`, then the bits 7, 15, 23, 31, together.
 #[inline(always)]
-fn nonzero_halves(x: u32) -> u32 {
-    let top = (((x & 0x7FFF_7FFF) + 0x7FFF_7FFF) | x) & 0x8000_8000;
-    (top >> 15 | top >> 30) & 3
+pub fn gather(x: u32) -> u32 {
+    // No two products meet, and those that matter are at the top.
+    (x & 0x8888_8888).wrapping_mul(1 << 21 | 1 << 14 | 1 << 7 | 1) >> 24
 }
 
 /// Selectors for [`byte_permute`], by the flags of a register's words: 16 for four bytes, 4 for two halves.
@@ -123,16 +120,21 @@ pub struct Tables {
     selectors: SharedArray<u32, { Self::ROWS }>,
 }
 
-/// What a selector does.
-#[derive(Clone, Copy)]
+/// What a selector does with words that stand together.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Select {
-    /// Moves the flagged words together, zeros behind.
-    Pick = 0,
-    /// Puts words that stand together to the flagged places, zeros between.
-    Place = 1,
-    /// The same, but the places between repeat the word before, the first ones that of the second register (its upper end).
-    Fill = 2,
+    /// Puts them to the flagged places, zeros between.
+    Place,
+    /// The same with all but the first; the places between repeat the word before.
+    Fill,
 }
+
+/// Selectors by the flags of a whole piece, in constant memory.
+#[repr(align(16))]
+struct PieceTable([[u32; 4]; 256]);
+
+static FILL: PieceTable = Tables::of_pieces(Select::Fill, Select::Place);
+static PLACE: PieceTable = Tables::of_pieces(Select::Place, Select::Place);
 
 impl Tables {
     const ROWS: usize = 20;
@@ -143,61 +145,73 @@ impl Tables {
     pub fn write(&self, thread: u32, flagged: Select, others: Select) {
         if thread < Self::ROWS as u32 {
             let entry = if thread < 16 {
-                Self::bytes(flagged as u32, thread) | Self::bytes(others as u32, thread ^ 0xF) << 16
+                Self::bytes(flagged, thread) | Self::bytes(others, thread ^ 0xF) << 16
             } else {
-                Self::halves(flagged as u32, thread - 16) | Self::halves(others as u32, (thread - 16) ^ 3) << 16
+                Self::halves(flagged, thread - 16) | Self::halves(others, (thread - 16) ^ 3) << 16
             };
             self.selectors.write(thread as usize, entry);
         }
     }
 
     /// Makes the selector for the flags of four bytes.
-    fn bytes(select: u32, flags: u32) -> u32 {
+    const fn bytes(select: Select, flags: u32) -> u32 {
         let (mut selector, mut flagged) = (0, 0);
         let mut i = 0;
         while i < 4 {
             let set = flags >> i & 1;
-            if select == Select::Pick as u32 {
-                // Byte `i` goes to the next free place.
-                selector |= set * i << (4 * flagged);
-            } else {
-                let from = if set != 0 {
-                    flagged
-                } else if select == Select::Fill as u32 && flagged > 0 {
-                    flagged - 1
-                } else if select == Select::Fill as u32 {
-                    7
-                } else {
-                    4
-                };
-                selector |= from << (4 * i);
-            }
+            let from = match select {
+                Select::Fill => flagged + set,
+                Select::Place if set != 0 => flagged,
+                Select::Place => 4,
+            };
+            selector |= from << (4 * i);
             flagged += set;
             i += 1;
-        }
-        if select == Select::Pick as u32 {
-            selector |= shl_clamp(0x4444, 4 * flagged) & 0xFFFF;
         }
         selector
     }
 
     /// Makes the selector for the flags of two halves.
-    fn halves(select: u32, flags: u32) -> u32 {
-        let last = if select == Select::Fill as u32 { 0x76 } else { 0x44 };
-        match (flags, select) {
-            (0, _) => last << 8 | last,
-            (3, _) => 0x3210,
-            (1, 2) => 0x1010,
-            (1, _) => 0x4410,
-            (_, 0) => 0x4432,
-            (_, _) => 0x1000 | last,
+    const fn halves(select: Select, flags: u32) -> u32 {
+        match (select, flags) {
+            (Select::Fill, 0) => 0x1010,
+            (Select::Fill, 1) => 0x3232,
+            (Select::Fill, 2) => 0x3210,
+            (Select::Fill, _) => 0x5432,
+            (Select::Place, 0) => 0x4444,
+            (Select::Place, 1) => 0x4410,
+            (Select::Place, 2) => 0x1044,
+            (Select::Place, _) => 0x3210,
         }
     }
 
-    /// The selector for the flagged ones of four bytes.
+    /// The selectors for all flags of a piece of halves, a register's each: as [`Self::write`] makes them.
+    const fn of_pieces(flagged: Select, others: Select) -> PieceTable {
+        let mut table = [[0; 4]; 256];
+        let mut flags = 0;
+        while flags < 256 {
+            let mut i = 0;
+            while i < 4 {
+                let own = flags >> (2 * i) & 3;
+                table[flags as usize][i] = Self::halves(flagged, own) | Self::halves(others, own ^ 3) << 16;
+                i += 1;
+            }
+            flags += 1;
+        }
+        PieceTable(table)
+    }
+
+    /// The selectors for the registers of a piece of words of 1 or 2 bytes; the tables were written for `Fill` (`REPEAT`) or
+    /// `Place`, and `Place`.
     #[inline(always)]
-    pub fn byte_selector(&self, flags: u32) -> u32 {
-        self.get::<1>(flags)
+    pub fn of_piece<const W: u32, const REPEAT: bool>(&self, flags: u32) -> [u32; 4] {
+        if W == 1 {
+            let entry = |i: u32| self.get::<W>(flags >> (4 * i) & 0xF);
+            return [entry(0), entry(1), entry(2), entry(3)];
+        }
+        let table = if REPEAT { &FILL } else { &PLACE };
+        // SAFETY: the table has an entry for all eight bits.
+        registers(unsafe { global::load_v4(table.0.as_ptr().add(flags as usize & 0xFF).cast()) })
     }
 
     /// The selectors for register flags `flags` of words of `W` bytes, 1 or 2. A permutation looks at the lower half alone.
@@ -205,57 +219,6 @@ impl Tables {
     fn get<const W: u32>(&self, flags: u32) -> u32 {
         self.selectors.read((if W == 1 { 0 } else { 16 } + flags) as usize)
     }
-}
-
-/// The flagged words of `v`, one after another, and the low `keep` bits (fewer than a word's) of the others; and how many
-/// bits each are.
-#[inline(always)]
-pub fn pick_both<const W: u32>(tables: &Tables, v: Piece, flags: u32, keep: u32) -> [(Piece, u32); 2] {
-    let bits = 8 * W;
-    if W <= 2 {
-        let words = 4 / W;
-        let mask = if W == 1 { low(keep) * 0x0101_0101 } else { low(keep) * 0x0001_0001 };
-        let one = |i: u32| {
-            let own = flags >> (i * words) & ((1 << words) - 1);
-            let (entry, count) = (tables.get::<W>(own), own.count_ones());
-            let x = v[i as usize];
-            let lower = quarter::<W>(byte_permute(x, 0, entry >> 16) & mask, keep);
-            (byte_permute(x, 0, entry), count * bits, lower, (words - count) * keep)
-        };
-        let (a, b, c, d) = (one(0), one(1), one(2), one(3));
-        return [join4([a.0, b.0, c.0, d.0], [a.1, b.1, c.1, d.1]), join4([a.2, b.2, c.2, d.2], [a.3, b.3, c.3, d.3])];
-    }
-    [pick_words::<W>(v, flags, bits), pick_words::<W>(v, !flags, keep)]
-}
-
-/// The flagged words of `v`, one after another, and how many bits they are.
-#[inline(always)]
-pub fn pick<const W: u32>(tables: &Tables, v: Piece, flags: u32) -> (Piece, u32) {
-    let bits = 8 * W;
-    if W <= 2 {
-        let words = 4 / W;
-        let one = |i: u32| {
-            let own = flags >> (i * words) & ((1 << words) - 1);
-            (byte_permute(v[i as usize], 0, tables.get::<W>(own)), own.count_ones() * bits)
-        };
-        let (a, b, c, d) = (one(0), one(1), one(2), one(3));
-        return join4([a.0, b.0, c.0, d.0], [a.1, b.1, c.1, d.1]);
-    }
-    pick_words::<W>(v, flags, bits)
-}
-
-/// The low `keep` bits of the flagged words of 4 or 8 bytes.
-#[inline(always)]
-fn pick_words<const W: u32>(v: Piece, flags: u32, keep: u32) -> (Piece, u32) {
-    let set = |i: u32| flags >> i & 1 != 0;
-    let bits = |i: u32| if set(i) { keep } else { 0 };
-    if W == 4 {
-        let one = |i: u32| if set(i) { v[i as usize] & low(keep) } else { 0 };
-        return join4([one(0), one(1), one(2), one(3)], [bits(0), bits(1), bits(2), bits(3)]);
-    }
-    let (lower, upper) = (low(keep.min(32)), low(keep.saturating_sub(32)));
-    let one = |i: usize| if set(i as u32) { [v[2 * i] & lower, v[2 * i + 1] & upper] } else { [0, 0] };
-    (join(one(0), one(1), bits(0)), bits(0) + bits(1))
 }
 
 /// A piece from its whole words, which stand together in `whole`, and (`UPPER`) the low `keep` bits of the others, which stand
@@ -280,7 +243,12 @@ pub fn expand<const W: u32, const REPEAT: bool, const UPPER: bool>(
         let mut one = |i: u32| {
             let own = flags >> (i * words) & ((1 << words) - 1);
             let (entry, count) = (tables.get::<W>(own), own.count_ones());
-            let filled = byte_permute(whole[0], if REPEAT { last } else { 0 }, entry);
+            let filled = if REPEAT {
+                let behind = |below: u32, own: u32| funnel_shift_left_wrap(below, own, 8 * W);
+                byte_permute(behind(last, whole[0]), behind(whole[0], whole[1]), entry)
+            } else {
+                byte_permute(whole[0], 0, entry)
+            };
             whole = drop_low(whole, count * 8 * W);
             if !UPPER {
                 last = filled;
@@ -332,4 +300,38 @@ pub fn expand<const W: u32, const REPEAT: bool, const UPPER: bool>(
         (out[0], out[1], out[2], out[3]) = (a[0], a[1], b[0], b[1]);
     }
     out
+}
+
+/// [`expand`] for words of 1 or 2 bytes, without branches. `whole` are the whole words, behind the last one before them (or zero)
+/// where `REPEAT`; `LOWER` is how many registers the low bits of a piece may take; `entries` come from [`Tables::of_piece`].
+#[inline(always)]
+pub fn expand_narrow<const W: u32, const REPEAT: bool, const LOWER: usize>(
+    entries: [u32; 4],
+    mut whole: [u32; 5],
+    mut lower: Piece,
+    flags: u32,
+    keep: u32,
+) -> Piece {
+    let words = 4 / W;
+    let mask = if W == 1 { low(keep) * 0x0101_0101 } else { low(keep) * 0x0001_0001 };
+    let mut one = |i: u32| {
+        let (entry, count) = (entries[i as usize], (flags >> (i * words) & ((1 << words) - 1)).count_ones());
+        let filled = byte_permute(whole[0], if REPEAT { whole[1] } else { 0 }, entry);
+        let bits = count * 8 * W;
+        whole = [
+            funnel_shift_right_clamp(whole[0], whole[1], bits),
+            funnel_shift_right_clamp(whole[1], whole[2], bits),
+            funnel_shift_right_clamp(whole[2], whole[3], bits),
+            funnel_shift_right_clamp(whole[3], whole[4], bits),
+            0,
+        ];
+        if LOWER == 0 {
+            return filled;
+        }
+        let others = byte_permute(spread::<W>(lower[0], keep), 0, entry >> 16);
+        let bits = (words - count) * keep;
+        lower = if LOWER == 1 { [shr_clamp(lower[0], bits), 0, 0, 0] } else { drop_low(lower, bits) };
+        if REPEAT { filled & !byte_permute(mask, 0, entry >> 16) | others } else { filled | others }
+    };
+    [one(0), one(1), one(2), one(3)]
 }

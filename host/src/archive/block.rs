@@ -146,6 +146,14 @@ impl BlockHeader {
         }
         Ok(Self { stored, payload_bytes, plain_bytes, short, lengths, digest })
     }
+
+    /// The same header, if what lies between its stages is `max` bytes at most.
+    pub(super) fn limit(self, max: u64) -> Result<Self> {
+        match self.lengths.iter().position(|length| *length > max) {
+            Some(stage) => Err(Error::StageLimit { stage: stage as u64, found: self.lengths[stage], max }),
+            None => Ok(self),
+        }
+    }
 }
 
 /// Whether a block's payload carries the digest of its plain bytes.

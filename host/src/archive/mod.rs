@@ -42,6 +42,11 @@ pub const DEFAULT_BLOCK_BYTES: u64 = 16 << 20;
 /// The largest blocks that are read where nothing else is asked for.
 pub const DEFAULT_MAX_BLOCK_BYTES: u64 = 256 << 20;
 
+/// What a stage may make of a block, where blocks of `max_block_bytes` are allowed: a stage that pads can make much of little.
+fn max_stage_bytes(max_block_bytes: u64) -> u64 {
+    max_block_bytes.saturating_mul(2)
+}
+
 /// How to compress.
 #[derive(Clone, Debug)]
 pub struct CompressOptions {
@@ -91,7 +96,8 @@ pub struct DecompressOptions {
     pub backend: Backend,
     /// How many blocks are in work at once; 0 for what suits the backend.
     pub workers: usize,
-    /// The largest blocks that are taken. Memory is bounded by a small multiple of this per worker.
+    /// The largest blocks that are taken. Memory is bounded by a small multiple of this per worker; what
+    /// lies between two stages may be twice as much.
     pub max_block_bytes: u64,
 }
 

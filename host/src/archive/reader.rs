@@ -5,7 +5,7 @@ use super::index::{self, Index, Seen, seek};
 use super::input::{Input, io_error};
 use super::pack::{Packed, Packer, Plain};
 use super::pool::Pool;
-use super::{DecompressOptions, Header, Info};
+use super::{DecompressOptions, Header, Info, max_stage_bytes};
 use crate::stage::Stage;
 use crate::{Error, Result};
 use std::io::{Read, Seek, Write};
@@ -18,6 +18,7 @@ struct Walk<R> {
     header: Header,
     stages: Arc<[Box<dyn Stage>]>,
     archive: u32,
+    max_stage_bytes: u64,
     seen: Seen,
     plain_bytes: u64,
     /// A short block was the last one.
@@ -32,7 +33,8 @@ impl<R: Read> Walk<R> {
             return Err(Error::BlockLimit { found: block_bytes, max: options.max_block_bytes });
         }
         let stages = header.stages()?.into();
-        Ok(Self { input, header, stages, archive, seen: Seen::default(), plain_bytes: 0, short: false })
+        let max_stage_bytes = max_stage_bytes(options.max_block_bytes);
+        Ok(Self { input, header, stages, archive, max_stage_bytes, seen: Seen::default(), plain_bytes: 0, short: false })
     }
 
     /// The next block's header, if there is another block; the caller then reads its payload. At the end of the archive everything that
@@ -66,7 +68,8 @@ impl<R: Read> Walk<R> {
             return Err(Error::ShortBlock { found: self.plain_bytes % self.header.cut.block_bytes(), max: 0 });
         }
         let place = Place { archive: self.archive, number };
-        let header = BlockHeader::read(&mut self.input, &self.header, &self.stages, place).map_err(in_block(number))?;
+        let header = BlockHeader::read(&mut self.input, &self.header, &self.stages, place);
+        let header = header.and_then(|header| header.limit(self.max_stage_bytes)).map_err(in_block(number))?;
         self.seen.block(offset);
         self.plain_bytes += header.plain_bytes;
         self.short = header.short;
@@ -280,7 +283,9 @@ impl<R: Read + Seek> Archive<R> {
         if kind != [block::KIND] {
             return Err(Error::Index { index: number, found: offset });
         }
-        let header = BlockHeader::read(&mut input, &self.header, &self.stages, place).map_err(in_block(number))?;
+        let header = BlockHeader::read(&mut input, &self.header, &self.stages, place);
+        let max = max_stage_bytes(self.options.max_block_bytes);
+        let header = header.and_then(|header| header.limit(max)).map_err(in_block(number))?;
         if header.short && !last {
             return Err(Error::ShortBlock { found: header.plain_bytes, max: 0 });
         }

@@ -4,7 +4,7 @@ use super::block::{ALIGN_BYTES, Place};
 use super::input::io_error;
 use super::pack::{Packed, Packer, Plain};
 use super::pool::Pool;
-use super::{CompressOptions, Cut, Header, index};
+use super::{CompressOptions, Cut, DEFAULT_MAX_BLOCK_BYTES, Header, index, max_stage_bytes};
 use crate::{Error, Result};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -57,7 +57,8 @@ impl<W: Write> Writer<W> {
     /// A writer that has written nothing yet.
     ///
     /// # Errors
-    /// [`Error::StageCount`], [`Error::Shape`], and [`Error::TooLong`] where a stage can't take blocks that large.
+    /// [`Error::StageCount`], [`Error::Shape`], and [`Error::TooLong`] where a stage can't take blocks that large,
+    /// [`Error::StageLimit`] where it makes more of them than readers allow.
     pub fn new(output: W, options: &CompressOptions) -> Result<Self> {
         let CompressOptions { stages, element, shape, block_bytes, backend, .. } = options;
         let cut = Cut::choose(*block_bytes, *element, shape.as_ref())?;
@@ -66,11 +67,16 @@ impl<W: Write> Writer<W> {
         header.write()?;
         let mut bytes = header.cut.block_bytes();
         if header.cut.total_bytes() != Some(0) {
-            for stage in stages.iter() {
+            // What every reader takes that takes the blocks.
+            let limit = max_stage_bytes(DEFAULT_MAX_BLOCK_BYTES.max(bytes));
+            for (index, stage) in stages.iter().enumerate() {
                 if bytes > stage.max_plain_bytes() {
                     return Err(Error::TooLong { bytes, max: stage.max_plain_bytes() });
                 }
                 bytes = stage.max_coded_bytes(bytes);
+                if bytes > limit {
+                    return Err(Error::StageLimit { stage: index as u64, found: bytes, max: limit });
+                }
             }
         }
         let (stages, backend): (Arc<_>, _) = (stages.clone(), backend.clone());

@@ -135,7 +135,7 @@ fn backends(choice: BackendChoice) -> Outcome<Vec<Backend>> {
 
 /// All codecs and settings that were asked for. Settings that make no difference to a codec are not tried twice.
 fn candidates(arguments: &Arguments) -> Outcome<Vec<Candidate>> {
-    let codecs = if arguments.codec.is_empty() { stage::ALL.to_vec() } else { arguments.codec.clone() };
+    let codecs = if arguments.codec.is_empty() { stage::codecs().collect() } else { arguments.codec.clone() };
     let words = if arguments.word_size.is_empty() { WordSize::ALL.to_vec() } else { arguments.word_size.clone() };
     let chunks = if arguments.chunk_size.is_empty() { ChunkSize::ALL.to_vec() } else { arguments.chunk_size.clone() };
     let mut seen = HashSet::new();
@@ -149,7 +149,7 @@ fn candidates(arguments: &Arguments) -> Outcome<Vec<Candidate>> {
         }
         for word in &words {
             for chunk in &chunks {
-                let options = Options { word_size: Some(*word), chunk_size: Some(*chunk) };
+                let options = Options { word_size: Some(*word), chunk_size: Some(*chunk), ..Options::default() };
                 let stage = (entry.from_options)(&options).map_err(Failure::refused)?;
                 if seen.insert((entry.id, stage.record().settings)) {
                     candidates.push(Candidate { entry, causal: None, options, stage });

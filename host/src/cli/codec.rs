@@ -11,9 +11,13 @@ use crate::{ChunkSize, WordSize};
 
 /// Reads the name of a codec.
 pub(super) fn parse_codec(name: &str) -> Result<&'static Entry, String> {
-    stage::by_name(name).ok_or_else(|| {
-        let names: Vec<&str> = stage::ALL.iter().map(|entry| entry.name).collect();
-        format!("there is no codec {name:?}, only {}", names.join(", "))
+    stage::codecs().find(|entry| entry.name == name).ok_or_else(|| {
+        let names: Vec<&str> = stage::codecs().map(|entry| entry.name).collect();
+        let only = format!("only {}", names.join(", "));
+        match stage::by_name(name) {
+            Some(_) => format!("{name} alone makes nothing smaller: say --stages, or take {only}"),
+            None => format!("there is no codec {name:?}, {only}"),
+        }
     })
 }
 

@@ -6,14 +6,15 @@ use super::progress::Progress;
 use super::source::{Source, Watched, inputs, is_standard};
 use super::target::Target;
 use super::units::{parse_bytes, ratio, show_bytes};
-use super::{Machine, codec, for_each};
+use super::{Machine, codec, for_each, stages};
 use crate::archive::{CompressOptions, DEFAULT_BLOCK_BYTES, DEFAULT_MAX_BLOCK_BYTES, ElementType, Shape, Writer};
-use crate::stage::{Entry, Options};
+use crate::stage::{Entry, Options, Stage};
 use crate::{ChunkSize, WordSize};
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The extension of archives.
 pub(super) const EXTENSION: &str = "wpk";
@@ -44,6 +45,10 @@ pub(super) struct Arguments {
     /// The codec [default: causal for elements of 16 bits, else clog]
     #[arg(long, value_parser = codec::parse_codec)]
     codec: Option<&'static Entry>,
+    /// Stages one after another, instead of a codec, each with its settings: for example
+    /// "lorenzo:element=i32,block_size=32 -> zigzag -> clog:chunk_size=8192"
+    #[arg(long, value_name = "CHAIN", conflicts_with_all = ["codec", "word_size", "chunk_size", "CausalArguments"])]
+    stages: Option<String>,
     /// Bytes of a word: 1, 2, 4 or 8 [default: those of --dtype, or the codec's]
     #[arg(long, value_name = "BYTES", value_parser = codec::parse_word_size)]
     word_size: Option<WordSize>,
@@ -89,15 +94,14 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     if arguments.json && outputs.iter().any(|output| is_standard(output)) {
         return Err(Failure::usage("--json needs standard output for itself: name an output with -o"));
     }
-    let settings = Options { word_size: arguments.word_size, chunk_size: arguments.chunk_size };
-    let entry = arguments.codec.unwrap_or_else(|| codec::default_codec(settings, arguments.dtype));
-    let stage = arguments.causal.stage(entry, settings, arguments.dtype)?;
+    let stages = stages(arguments)?;
     let options = CompressOptions {
+        stages,
         element: arguments.dtype,
         shape: arguments.shape.clone(),
         block_bytes: arguments.block_size,
         backend: arguments.machine.open()?,
-        ..CompressOptions::new(stage)
+        ..CompressOptions::default()
     };
     let mut report = Vec::new();
     let pairs: Vec<(PathBuf, PathBuf)> = files.into_iter().zip(outputs).collect();
@@ -106,6 +110,17 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
         print(&format!("{}\n", Json::List(report)))?;
     }
     outcome
+}
+
+/// The chain, or the codec by itself.
+fn stages(arguments: &Arguments) -> Outcome<Arc<[Box<dyn Stage>]>> {
+    if let Some(chain) = &arguments.stages {
+        return stages::parse(chain, arguments.dtype, arguments.shape.as_ref()).map(Arc::from);
+    }
+    let settings = Options { word_size: arguments.word_size, chunk_size: arguments.chunk_size, ..Options::default() };
+    let entry = arguments.codec.unwrap_or_else(|| codec::default_codec(settings, arguments.dtype));
+    let stage = arguments.causal.stage(entry, settings, arguments.dtype)?;
+    Ok(Arc::new([stage]))
 }
 
 fn output(arguments: &Arguments, input: &Path) -> PathBuf {

@@ -21,6 +21,7 @@ mod info;
 mod json;
 mod progress;
 mod source;
+mod stages;
 mod target;
 mod tiles;
 mod units;

@@ -32,6 +32,8 @@ pub static ENTRY: Entry = Entry {
     name: "causal",
     id: 16,
     about: "16-bit words by the bytes before them: adaptive choice of three models, rANS",
+    settings: &[],
+    alone: true,
     from_options: |_| Ok(Box::new(Causal::default())), // it knows words of 2 bytes only, and has chunks of its own
     from_record: |record| Causal::from_record(record).map(|stage| Box::new(stage) as Box<dyn Stage>),
 };

@@ -1,17 +1,23 @@
 //! The stages: codecs with settings, one folder each, all listed in [`ALL`].
 
+pub mod adaptive_lorenzo;
 pub mod causal;
 pub mod clog;
 pub mod hclog;
 pub mod lc;
+pub mod lorenzo;
+pub mod predictor;
 pub mod rare;
 pub mod raze;
 pub mod reducer;
 pub mod rre;
 pub mod rze;
 pub mod stored;
+pub mod tiled_lorenzo;
+pub mod zigzag;
 
-use crate::{Backend, Result};
+use crate::lorenzo::Policy;
+use crate::{Backend, ElementType, Error, Result};
 use shared_types::lc::{ChunkSize, WordSize};
 use std::fmt::Debug;
 
@@ -88,13 +94,69 @@ pub struct Record {
     pub settings: Vec<u8>,
 }
 
-/// What a user may ask of a stage by name; a stage refuses what it has no use for.
+/// What a user may ask of a stage by name. [`Entry::stage`] refuses what a stage has no use for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Bytes of a word.
     pub word_size: Option<WordSize>,
     /// Plain bytes of a chunk.
     pub chunk_size: Option<ChunkSize>,
+    /// The type of the elements.
+    pub element: Option<ElementType>,
+    /// Elements of a segment.
+    pub block_size: Option<u64>,
+    /// How many times differences are taken.
+    pub order: Option<u64>,
+    /// Whether differences may be taken twice.
+    pub order2: Option<bool>,
+    /// Whether means are taken off, or may be.
+    pub centering: Option<bool>,
+    /// Elements of the array along x (the fast axis), y and z.
+    pub extents: Option<[u64; 3]>,
+    /// Elements of a tile along x, y and z.
+    pub tile: Option<[u64; 3]>,
+    /// Coder blocks of a tile.
+    pub blocks_per_tile: Option<u64>,
+    /// What a choice is taken to cost.
+    pub policy: Option<Policy>,
+}
+
+impl Options {
+    /// The names of what is asked for.
+    fn given(&self) -> impl Iterator<Item = &'static str> {
+        let Self {
+            word_size,
+            chunk_size,
+            element,
+            block_size,
+            order,
+            order2,
+            centering,
+            extents,
+            tile,
+            blocks_per_tile,
+            policy,
+        } = self;
+        let all = [
+            ("word_size", word_size.is_some()),
+            ("chunk_size", chunk_size.is_some()),
+            ("element", element.is_some()),
+            ("block_size", block_size.is_some()),
+            ("order", order.is_some()),
+            ("order2", order2.is_some()),
+            ("centering", centering.is_some()),
+            ("extents", extents.is_some()),
+            ("tile", tile.is_some()),
+            ("blocks_per_tile", blocks_per_tile.is_some()),
+            ("policy", policy.is_some()),
+        ];
+        all.into_iter().filter_map(|(name, given)| given.then_some(name))
+    }
+
+    /// The type of the elements, without which `stage` can't do.
+    fn element(&self, stage: &'static str) -> Result<ElementType> {
+        self.element.ok_or(Error::MissingSetting { stage, setting: "element" })
+    }
 }
 
 /// One row of the table of stages.
@@ -106,15 +168,49 @@ pub struct Entry {
     pub id: u16,
     /// One sentence for `warpack --help` and tables.
     pub about: &'static str,
-    /// Builds the stage from what the user asked for.
+    /// What of [`Options`] the stage has a use for.
+    pub settings: &'static [&'static str],
+    /// Whether the stage is of use without others, so that a command offers it as a codec.
+    pub alone: bool,
+    /// Builds the stage from what of the options it has a use for. [`Entry::stage`] is stricter.
     pub from_options: fn(&Options) -> Result<Box<dyn Stage>>,
     /// Builds the stage from an archive's record; refuses unknown versions and settings.
     pub from_record: fn(&Record) -> Result<Box<dyn Stage>>,
 }
 
+impl Entry {
+    /// The stage that the user asked for.
+    ///
+    /// # Errors
+    /// [`Error::NoSetting`] where the stage has no use for what was asked; else what is wrong with it.
+    pub fn stage(&self, options: &Options) -> Result<Box<dyn Stage>> {
+        match options.given().find(|name| !self.settings.contains(name)) {
+            Some(setting) => Err(Error::NoSetting { stage: self.name, setting }),
+            None => (self.from_options)(options),
+        }
+    }
+}
+
 /// Every stage there is. Vectors, benches and the command iterate it.
-pub static ALL: &[&Entry] =
-    &[&stored::ENTRY, &causal::ENTRY, &clog::ENTRY, &hclog::ENTRY, &rre::ENTRY, &rze::ENTRY, &rare::ENTRY, &raze::ENTRY];
+pub static ALL: &[&Entry] = &[
+    &stored::ENTRY,
+    &causal::ENTRY,
+    &clog::ENTRY,
+    &hclog::ENTRY,
+    &rre::ENTRY,
+    &rze::ENTRY,
+    &rare::ENTRY,
+    &raze::ENTRY,
+    &lorenzo::ENTRY,
+    &adaptive_lorenzo::ENTRY,
+    &tiled_lorenzo::ENTRY,
+    &zigzag::ENTRY,
+];
+
+/// The stages that are of use alone: codecs, and [`stored`] to compare with.
+pub fn codecs() -> impl Iterator<Item = &'static Entry> {
+    ALL.iter().copied().filter(|entry| entry.alone)
+}
 
 /// The stage called `name`, if there is one.
 pub fn by_name(name: &str) -> Option<&'static Entry> {

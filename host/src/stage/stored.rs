@@ -10,6 +10,8 @@ pub static ENTRY: Entry = Entry {
     name: "stored",
     id: 0,
     about: "the plain bytes, verbatim",
+    settings: &[],
+    alone: true,
     from_options: |_: &Options| Ok(Box::new(Stored)),
     from_record: |record| {
         let found = record.settings.len() as u64;

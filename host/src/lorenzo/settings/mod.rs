@@ -65,3 +65,16 @@ fn make(extents: [u64; 3], elements: u64) -> bool {
     let product = extents.iter().try_fold(1u64, |product, extent| product.checked_mul(*extent));
     product == Some(elements) || elements == 0 && extents.contains(&0)
 }
+
+/// The extents of a block of `elements` elements that is a part of an array: whole planes, rows of a plane, or a piece of a row.
+fn block_extents([nx, ny, nz]: [u64; 3], elements: u64) -> Option<[u64; 3]> {
+    let whole = |cell: u64, most: u64| {
+        let cells = elements.checked_div(cell)?;
+        (elements % cell == 0 && cells <= most).then_some(cells)
+    };
+    match nx.checked_mul(ny) {
+        Some(plane) if elements >= plane => whole(plane, nz).map(|planes| [nx, ny, planes]),
+        _ if elements >= nx => whole(nx, ny).map(|rows| [nx, rows, 1]),
+        _ => Some([elements, 1, 1]),
+    }
+}

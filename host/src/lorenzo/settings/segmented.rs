@@ -4,7 +4,7 @@
 
 use super::super::cpu;
 use super::super::ports::{PortBytes, PortsMut, PortsRef, Predictor, elements, expect};
-use super::{element, is_integer, is_signed, make, read_extents, settings, switch, write_extents};
+use super::{block_extents, element, is_integer, is_signed, make, read_extents, settings, switch, write_extents};
 use crate::stage::Record;
 use crate::{ElementType, Error, Result};
 
@@ -181,6 +181,21 @@ impl Lorenzo {
             Mode::Block(segments) => Some(segments),
             Mode::Grid { .. } => None,
         }
+    }
+
+    /// The same formula for `plain_bytes` of the array. In 2-D and 3-D these are so many whole planes, rows of a plane or elements of a row as the length says;
+    /// there is no restart in any of them.
+    ///
+    /// # Errors
+    /// [`Error::PartialElement`], and [`Error::Extents`] where the length is none of these.
+    pub fn of_block(&self, plain_bytes: u64) -> Result<Self> {
+        let found = elements(self.element, plain_bytes)?;
+        let Mode::Grid { extents } = self.mode else { return Ok(*self) };
+        if found == 0 {
+            return Ok(*self);
+        }
+        let block = block_extents(extents, found).ok_or(Error::Extents { extents, found })?;
+        Ok(Self { mode: Mode::Grid { extents: block }, ..*self })
     }
 
     /// The predictor that a record describes.

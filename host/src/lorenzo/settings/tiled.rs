@@ -4,7 +4,7 @@
 
 use super::super::cpu;
 use super::super::ports::{PortBytes, PortsMut, PortsRef, Predictor, elements, expect};
-use super::{element, is_integer, make, read_extents, settings, write_extents};
+use super::{block_extents, element, is_integer, make, read_extents, settings, write_extents};
 use crate::stage::Record;
 use crate::{ElementType, Error, Result};
 
@@ -89,6 +89,20 @@ impl TiledLorenzo {
     /// A tile's elements along x, y and z.
     pub const fn tile(&self) -> [u8; 3] {
         self.tile
+    }
+
+    /// The same tiles for `plain_bytes` of the array, which are so many whole planes, rows of a plane or elements of a row as the length says.
+    ///
+    /// # Errors
+    /// [`Error::PartialElement`], and [`Error::Extents`] where the length is none of these.
+    pub fn of_block(&self, plain_bytes: u64) -> Result<Self> {
+        let found = elements(self.element, plain_bytes)?;
+        let Some(extents) = self.extents() else { return Ok(*self) };
+        let block = match found {
+            0 => [0; 3],
+            _ => block_extents(extents, found).ok_or(Error::Extents { extents, found })?,
+        };
+        Ok(Self { extents: block, ..*self })
     }
 
     /// The predictor that a record describes.

@@ -61,6 +61,8 @@ pub static ENTRY: Entry = Entry {
     name: "clog",
     id: 1,
     about: "every subchunk at the bit width of its largest word",
+    settings: Settings::NAMES,
+    alone: true,
     from_options: |options| Ok(Box::new(Family::<Clog>::new(Settings::from_options(options)))),
     from_record: |record| Ok(Box::new(Family::<Clog>::new(Settings::read(&ENTRY, record)?))),
 };

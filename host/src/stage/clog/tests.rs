@@ -41,7 +41,7 @@ fn a_chunk_with_several_faults_reports_the_first() {
 fn records_come_back_and_strange_ones_are_refused() {
     for settings in Settings::all() {
         let record = Family::<Clog>::new(settings).record();
-        let options = Options { word_size: Some(settings.word), chunk_size: Some(settings.chunk) };
+        let options = Options { word_size: Some(settings.word), chunk_size: Some(settings.chunk), ..Options::default() };
         assert_eq!((ENTRY.from_options)(&options).unwrap().record(), record);
         assert_eq!((ENTRY.from_record)(&record).unwrap().record(), record);
         assert_eq!(Settings::read(&ENTRY, &record), Ok(settings));

@@ -40,6 +40,8 @@ pub static ENTRY: Entry = Entry {
     name: "hclog",
     id: 2,
     about: "clog, with the sign moved to the lowest bit where that makes words shorter",
+    settings: Settings::NAMES,
+    alone: true,
     from_options: |options| Ok(Box::new(Family::<Hclog>::new(Settings::from_options(options)))),
     from_record: |record| Ok(Box::new(Family::<Hclog>::new(Settings::read(&ENTRY, record)?))),
 };

@@ -34,6 +34,9 @@ impl Settings {
         ChunkSize::ALL.into_iter().flat_map(|chunk| WordSize::ALL.into_iter().map(move |word| Self { word, chunk }))
     }
 
+    /// What of [`Options`] there is a use for.
+    pub const NAMES: &[&str] = &["word_size", "chunk_size"];
+
     /// The version of the record's layout.
     const VERSION: u8 = 0;
 

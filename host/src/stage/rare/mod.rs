@@ -47,6 +47,8 @@ pub static ENTRY: Entry = Entry {
     name: "rare",
     id: 5,
     about: "drops upper bits that repeat those of the word before",
+    settings: Settings::NAMES,
+    alone: true,
     from_options: |options| Ok(Box::new(Family::<Rare>::new(Settings::from_options(options)))),
     from_record: |record| Ok(Box::new(Family::<Rare>::new(Settings::read(&ENTRY, record)?))),
 };

@@ -47,6 +47,8 @@ pub static ENTRY: Entry = Entry {
     name: "raze",
     id: 6,
     about: "drops upper bits that are zero",
+    settings: Settings::NAMES,
+    alone: true,
     from_options: |options| Ok(Box::new(Family::<Raze>::new(Settings::from_options(options)))),
     from_record: |record| Ok(Box::new(Family::<Raze>::new(Settings::read(&ENTRY, record)?))),
 };

@@ -9,7 +9,7 @@ use crate::{ChunkSize, Error, WordSize};
 
 /// Settings of a stage by name, at the chunk size of the examples.
 fn stage(name: &str, word: WordSize) -> Box<dyn crate::stage::Stage> {
-    let options = Options { word_size: Some(word), chunk_size: Some(ChunkSize::C4096) };
+    let options = Options { word_size: Some(word), chunk_size: Some(ChunkSize::C4096), ..Options::default() };
     (by_name(name).unwrap().from_options)(&options).unwrap()
 }
 

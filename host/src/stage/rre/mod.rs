@@ -38,6 +38,8 @@ pub static ENTRY: Entry = Entry {
     name: "rre",
     id: 3,
     about: "drops words that repeat the one before",
+    settings: Settings::NAMES,
+    alone: true,
     from_options: |options| Ok(Box::new(Family::<Rre>::new(Settings::from_options(options)))),
     from_record: |record| Ok(Box::new(Family::<Rre>::new(Settings::read(&ENTRY, record)?))),
 };

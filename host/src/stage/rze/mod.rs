@@ -37,6 +37,8 @@ pub static ENTRY: Entry = Entry {
     name: "rze",
     id: 4,
     about: "drops words that are zero",
+    settings: Settings::NAMES,
+    alone: true,
     from_options: |options| Ok(Box::new(Family::<Rze>::new(Settings::from_options(options)))),
     from_record: |record| Ok(Box::new(Family::<Rze>::new(Settings::read(&ENTRY, record)?))),
 };
