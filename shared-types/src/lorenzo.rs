@@ -93,8 +93,7 @@ pub const fn sum_parts(word: u32) -> u32 {
 pub const fn inverse_launch(word: u32, aligned: bool) -> Launch {
     let min_blocks = match (aligned, word) {
         (true, _) => 4,
-        (false, 1) => 2,
-        (false, 2) => 3,
+        (false, 1 | 2) => 2,
         (false, _) => 4,
     };
     Launch { threads: 256, shared_bytes: SCAN_BYTES, min_blocks }
