@@ -7,4 +7,5 @@ pub mod clog;
 pub mod launch;
 pub mod lc;
 pub mod lorenzo;
+pub mod lorenzo_nd;
 pub mod reducer;

@@ -2,6 +2,7 @@
 //!
 //! | file | idea |
 //! |---|---|
+//! | `nd` | differences and sums along two and three axes, whatever their extents |
 //! | `packed` | sums, differences and masks of elements as they stand in 16 bytes |
 //! | `block` | block mode: differences and sums of first and second order inside segments of 1 to 1024 elements |
 //! | `adaptive` | tiles that choose order and centering by what a coder of bit planes would take |
@@ -10,4 +11,5 @@
 pub mod adaptive;
 pub mod block;
 pub mod fused;
+pub mod nd;
 pub(crate) mod packed;
