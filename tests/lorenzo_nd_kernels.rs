@@ -4,8 +4,10 @@
 mod support;
 
 use cuda_std::emulator::{Config, launch};
-use gpu_kernels::lorenzo::nd::{flat, plane, volume};
-use shared_types::lorenzo_nd::{Extents, Forward, ForwardKernel};
+use cuda_std::vector::U32x4;
+use gpu_kernels::lorenzo::nd::{axis, chain, flat, lines, plane, rest, slots, sums, totals, volume};
+use shared_types::lorenzo_nd::{Extents, Forward, ForwardKernel, Inverse, InverseKernel, InverseParams};
+use std::collections::HashSet;
 use support::assert_same_bytes;
 use support::emulator::Memory;
 
@@ -94,6 +96,151 @@ fn forward(plain: &[u8], extents: [usize; 3], word: usize) -> Vec<u8> {
     output.bytes().to_vec()
 }
 
+type Sums = unsafe fn(*const U32x4, *mut U32x4, *mut U32x4, InverseParams);
+
+fn inverse_kernel(kernel: InverseKernel, word: usize) -> Sums {
+    macro_rules! by_word {
+        ($module:ident, $w1:ident, $w2:ident, $w4:ident, $w8:ident) => {
+            match word {
+                1 => $module::$w1,
+                2 => $module::$w2,
+                4 => $module::$w4,
+                _ => $module::$w8,
+            }
+        };
+    }
+    match kernel {
+        InverseKernel::PlaneTotals => by_word!(
+            totals,
+            lorenzo_nd_plane_totals_w1,
+            lorenzo_nd_plane_totals_w2,
+            lorenzo_nd_plane_totals_w4,
+            lorenzo_nd_plane_totals_w8
+        ),
+        InverseKernel::PlaneTotalsAligned => by_word!(
+            totals,
+            lorenzo_nd_plane_totals_w1_aligned,
+            lorenzo_nd_plane_totals_w2_aligned,
+            lorenzo_nd_plane_totals_w4_aligned,
+            lorenzo_nd_plane_totals_w8_aligned
+        ),
+        InverseKernel::PlaneSums => by_word!(
+            sums,
+            lorenzo_nd_plane_sums_w1,
+            lorenzo_nd_plane_sums_w2,
+            lorenzo_nd_plane_sums_w4,
+            lorenzo_nd_plane_sums_w8
+        ),
+        InverseKernel::PlaneSumsAligned => by_word!(
+            sums,
+            lorenzo_nd_plane_sums_w1_aligned,
+            lorenzo_nd_plane_sums_w2_aligned,
+            lorenzo_nd_plane_sums_w4_aligned,
+            lorenzo_nd_plane_sums_w8_aligned
+        ),
+        InverseKernel::VolumeTotals => by_word!(
+            totals,
+            lorenzo_nd_volume_totals_w1,
+            lorenzo_nd_volume_totals_w2,
+            lorenzo_nd_volume_totals_w4,
+            lorenzo_nd_volume_totals_w8
+        ),
+        InverseKernel::VolumeTotalsAligned => by_word!(
+            totals,
+            lorenzo_nd_volume_totals_w1_aligned,
+            lorenzo_nd_volume_totals_w2_aligned,
+            lorenzo_nd_volume_totals_w4_aligned,
+            lorenzo_nd_volume_totals_w8_aligned
+        ),
+        InverseKernel::VolumeSums => by_word!(
+            sums,
+            lorenzo_nd_volume_sums_w1,
+            lorenzo_nd_volume_sums_w2,
+            lorenzo_nd_volume_sums_w4,
+            lorenzo_nd_volume_sums_w8
+        ),
+        InverseKernel::VolumeSumsAligned => by_word!(
+            sums,
+            lorenzo_nd_volume_sums_w1_aligned,
+            lorenzo_nd_volume_sums_w2_aligned,
+            lorenzo_nd_volume_sums_w4_aligned,
+            lorenzo_nd_volume_sums_w8_aligned
+        ),
+        InverseKernel::SlotsTotals => by_word!(
+            slots,
+            lorenzo_nd_slots_totals_w1,
+            lorenzo_nd_slots_totals_w2,
+            lorenzo_nd_slots_totals_w4,
+            lorenzo_nd_slots_totals_w8
+        ),
+        InverseKernel::SlotsSums => by_word!(
+            slots,
+            lorenzo_nd_slots_sums_w1,
+            lorenzo_nd_slots_sums_w2,
+            lorenzo_nd_slots_sums_w4,
+            lorenzo_nd_slots_sums_w8
+        ),
+        InverseKernel::LinesTotals => by_word!(
+            lines,
+            lorenzo_nd_lines_totals_w1,
+            lorenzo_nd_lines_totals_w2,
+            lorenzo_nd_lines_totals_w4,
+            lorenzo_nd_lines_totals_w8
+        ),
+        InverseKernel::LinesSums => by_word!(
+            lines,
+            lorenzo_nd_lines_sums_w1,
+            lorenzo_nd_lines_sums_w2,
+            lorenzo_nd_lines_sums_w4,
+            lorenzo_nd_lines_sums_w8
+        ),
+        InverseKernel::ChainTotals => by_word!(
+            chain,
+            lorenzo_nd_chain_totals_w1,
+            lorenzo_nd_chain_totals_w2,
+            lorenzo_nd_chain_totals_w4,
+            lorenzo_nd_chain_totals_w8
+        ),
+        InverseKernel::ChainSums => by_word!(
+            chain,
+            lorenzo_nd_chain_sums_w1,
+            lorenzo_nd_chain_sums_w2,
+            lorenzo_nd_chain_sums_w4,
+            lorenzo_nd_chain_sums_w8
+        ),
+        InverseKernel::AxisTotals => by_word!(
+            axis,
+            lorenzo_nd_axis_totals_w1,
+            lorenzo_nd_axis_totals_w2,
+            lorenzo_nd_axis_totals_w4,
+            lorenzo_nd_axis_totals_w8
+        ),
+        InverseKernel::AxisSums => {
+            by_word!(axis, lorenzo_nd_axis_sums_w1, lorenzo_nd_axis_sums_w2, lorenzo_nd_axis_sums_w4, lorenzo_nd_axis_sums_w8)
+        }
+        InverseKernel::Rest => by_word!(rest, lorenzo_nd_rest_w1, lorenzo_nd_rest_w2, lorenzo_nd_rest_w4, lorenzo_nd_rest_w8),
+    }
+}
+
+fn inverse(residuals: &[u8], extents: [usize; 3], word: usize) -> Vec<u8> {
+    let plan = Inverse::plan(Extents::new(extents.map(|n| n as u64)), word as u32);
+    let (mut input, mut output) = (Memory::new(residuals.len(), residuals), Memory::new(residuals.len(), &[]));
+    let mut scratch = Memory::new(plan.scratch_bytes as usize, &[]);
+    let (from, to, between) = (input.pointer(), output.pointer(), scratch.pointer());
+    for step in plan.steps() {
+        let function = inverse_kernel(step.kernel, word);
+        let shape = step.kernel.launch();
+        let config = Config::new(u32::try_from(step.blocks).expect("a small grid"), shape.threads, shape.shared_bytes);
+        // SAFETY: the memory is as large as the plan says, and as aligned.
+        launch(config, || unsafe { function(from, to, between, step.params) })
+            .unwrap_or_else(|fault| panic!("{extents:?} x {word}, {:?}: {fault}", step.kernel));
+    }
+    input.assert_guarded("the input");
+    output.assert_guarded("the output");
+    scratch.assert_guarded("scratch memory");
+    output.bytes().to_vec()
+}
+
 /// Extents that meet every border of the kernels' tiles, for elements of `word` bytes: rows of whole units and others, tiny, around a
 /// strip, a tile of rows and a chunk of planes.
 fn shapes(word: usize) -> Vec<[usize; 3]> {
@@ -144,6 +291,74 @@ fn forward_in_all_shapes(word: usize) {
         let at = format!("{extents:?} of {word} bytes");
         assert_same_bytes(&forward(&plain, extents, word), &residuals(&plain, extents, word), &at);
     }
+}
+
+/// As [`shapes`], and at the borders of strips, tiles and chunks of the inverse direction; many of each, too.
+fn inverse_shapes(word: usize) -> Vec<[usize; 3]> {
+    let unit = 16 / word;
+    let mut shapes = shapes(word);
+    for nx in [31 * unit, 30 * unit + unit / 2 + 1, 62 * unit + 1, 64 * unit, 96 * unit + 2] {
+        shapes.extend([
+            [nx, 16, 1],
+            [nx, 17, 1],
+            [nx, 33, 1],
+            [nx, 70, 1],
+            [nx, 16, 2],
+            [nx, 17, 18],
+            [nx, 33, 5],
+            [nx, 2, 35],
+        ]);
+    }
+    shapes.extend([
+        [16 * unit, 1100, 1],
+        [15 * unit + 1, 2, 1200],
+        [15 * unit, 1100, 2],
+        [800 * unit + 1, 2, 1],
+        [2200 * unit, 3, 2],
+    ]);
+    shapes
+}
+
+fn inverse_in_all_shapes(word: usize) {
+    for (seed, extents) in inverse_shapes(word).into_iter().enumerate() {
+        let plain = random(extents.iter().product::<usize>() * word, seed as u64);
+        let at = format!("{extents:?} of {word} bytes");
+        assert_same_bytes(&inverse(&residuals(&plain, extents, word), extents, word), &plain, &at);
+    }
+}
+
+#[test]
+fn the_shapes_meet_every_kernel() {
+    for word in [1, 2, 4, 8] {
+        let extents = |shape: [usize; 3]| Extents::new(shape.map(|n| n as u64));
+        let forward: HashSet<_> =
+            shapes(word).into_iter().map(|shape| format!("{:?}", Forward::plan(extents(shape), word as u32).kernel)).collect();
+        assert_eq!(forward.len(), 5, "{forward:?} of {word} bytes");
+        let plans = inverse_shapes(word).into_iter().map(|shape| Inverse::plan(extents(shape), word as u32));
+        let inverse: HashSet<_> =
+            plans.flat_map(|plan| plan.steps().iter().map(|step| format!("{:?}", step.kernel)).collect::<Vec<_>>()).collect();
+        assert_eq!(inverse.len(), 17, "{inverse:?} of {word} bytes");
+    }
+}
+
+#[test]
+fn sums_of_1_byte() {
+    inverse_in_all_shapes(1);
+}
+
+#[test]
+fn sums_of_2_bytes() {
+    inverse_in_all_shapes(2);
+}
+
+#[test]
+fn sums_of_4_bytes() {
+    inverse_in_all_shapes(4);
+}
+
+#[test]
+fn sums_of_8_bytes() {
+    inverse_in_all_shapes(8);
 }
 
 #[test]

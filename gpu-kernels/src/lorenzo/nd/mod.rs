@@ -6,9 +6,24 @@
 //! | `flat` | forward, any extents: every lane for itself |
 //! | `plane` | forward, 2-D: tiles of rows in registers |
 //! | `volume` | forward, 3-D: tiles that go from plane to plane |
+//! | `sheet` | inverse: a warp's part of a row |
+//! | `totals` | inverse, wide: what tiles add up to |
+//! | `slots`, `lines` | inverse, wide: what stands above, behind and to the left of each tile |
+//! | `sums` | inverse, wide: the sums |
+//! | `rest` | inverse, wide: the last unit of an array, if it is not whole |
+//! | `chain` | inverse, one axis: one long sum |
+//! | `axis` | inverse, narrow: sums along one axis after the other |
 
+pub mod axis;
+pub mod chain;
 pub mod flat;
+pub mod lines;
 pub mod plane;
+pub mod rest;
+mod sheet;
+pub mod slots;
+pub mod sums;
+pub mod totals;
 mod units;
 pub mod volume;
 
@@ -35,3 +50,31 @@ macro_rules! times {
     };
 }
 use times;
+
+/// The entry points of a kernel of the inverse direction, one per element size.
+macro_rules! inverse_entry_points {
+    ($doc:literal, $launch:ident, $body:ident, $w1:ident, $w2:ident, $w4:ident, $w8:ident) => {
+        inverse_entry_points!(@ $doc, $launch, $body, 1, $w1);
+        inverse_entry_points!(@ $doc, $launch, $body, 2, $w2);
+        inverse_entry_points!(@ $doc, $launch, $body, 4, $w4);
+        inverse_entry_points!(@ $doc, $launch, $body, 8, $w8);
+    };
+    (@ $doc:literal, $launch:ident, $body:ident, $w:literal, $name:ident) => {
+        #[doc = $doc]
+        ///
+        /// # Safety
+        /// Launched as `Inverse::plan` says, with memory of the sizes that it says, 16-aligned. Nothing else touches output and
+        /// scratch memory, and nothing writes the input, until the launch is over.
+        #[cuda_std::kernel(launch = shared_types::lorenzo_nd::$launch)]
+        pub unsafe fn $name(
+            input: *const cuda_std::vector::U32x4,
+            output: *mut cuda_std::vector::U32x4,
+            scratch: *mut cuda_std::vector::U32x4,
+            params: shared_types::lorenzo_nd::InverseParams,
+        ) {
+            // SAFETY: the caller's promise.
+            unsafe { $body::<$w>(super::sheet::Memory::new(input, output, scratch), &params) }
+        }
+    };
+}
+use inverse_entry_points;
