@@ -264,7 +264,7 @@ pub const PLANE_TOTALS: Launch = Launch { threads: 128, shared_bytes: 0, min_blo
 pub const PLANE_SUMS: Launch = Launch { threads: 128, shared_bytes: 0, min_blocks: 4 };
 
 /// Inverse: totals in 3-D. Each warp keeps a tile of totals in shared memory.
-pub const VOLUME_TOTALS: Launch = Launch { threads: 128, shared_bytes: TILES_BYTES, min_blocks: 5 };
+pub const VOLUME_TOTALS: Launch = Launch { threads: 128, shared_bytes: TILES_BYTES, min_blocks: 4 };
 
 /// Inverse: sums in 3-D. Each warp keeps a tile of sums in shared memory.
 pub const VOLUME_SUMS: Launch = Launch { threads: 128, shared_bytes: TILES_BYTES, min_blocks: 4 };

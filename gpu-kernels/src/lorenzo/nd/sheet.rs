@@ -73,7 +73,8 @@ pub struct Strip<const W: u32, const ALIGNED: bool> {
     column: u64,
     /// Whether the lane reads anything.
     live: bool,
-    row_bytes: u64,
+    /// How far it is from the lane's first byte to the row's end, between -64 and 64; -64 where the lane never writes.
+    left: i32,
     /// Whole units of the array.
     whole: u64,
 }
@@ -88,7 +89,17 @@ impl<const W: u32, const ALIGNED: bool> Strip<W, ALIGNED> {
         } else {
             (strip * u64::from(KEPT_LANES) + lane).wrapping_sub(1).wrapping_mul(16)
         };
-        Self { column, live: column < params.row_bytes, row_bytes: params.row_bytes, whole: params.bytes / 16 }
+        let live = column < params.row_bytes;
+        let left = if !live || !ALIGNED && lane == 0 {
+            // A lane with nothing in the row can still have the end of the row in its unit.
+            let behind = column.wrapping_sub(params.row_bytes);
+            if lane > 0 && behind < 16 { -(behind as i32) } else { -64 }
+        } else if params.row_bytes - column < 64 {
+            (params.row_bytes - column) as i32
+        } else {
+            64
+        };
+        Self { column, live, left, whole: params.bytes / 16 }
     }
 
     /// Unit `part` (0, or 1 where rows are no whole units) of the lane's bytes in the row that begins at byte `start`.
@@ -127,21 +138,19 @@ impl<const W: u32, const ALIGNED: bool> Strip<W, ALIGNED> {
         }
         let phase = start as u32 & 15;
         let moved = join::<W>(from_below(v), v, 16 - phase);
-        // From the row's begin; below 0, wrapped around, where the unit begins in the row before.
-        let at = self.column.wrapping_sub(u64::from(phase));
-        let begins = at < self.row_bytes;
+        // How much of the row is behind the begin of the lane's unit.
+        let left = self.left + phase as i32;
+        let at = start.wrapping_add(self.column).wrapping_sub(u64::from(phase));
+        let to = array.cast::<u8>().wrapping_add(at as usize);
+        let begins_before = self.column == 0 && phase > 0;
         // SAFETY: each branch stays inside the row.
         unsafe {
-            let to = array.cast::<u8>().wrapping_add(start.wrapping_add(at) as usize);
-            if warp::lane_id() == 0 {
-            } else if begins && self.row_bytes - at >= 16 {
+            if left >= 16 && !begins_before {
                 global::store_streaming_v4(to.cast(), vector_of(moved));
-            } else if begins {
-                if (start + at) / 16 < self.whole {
-                    store_elements::<W>(to, moved, (self.row_bytes - at) as u32);
-                }
-            } else if self.column == 0 {
-                store_elements::<W>(to.add(phase as usize), v, 16 - phase);
+            } else if begins_before {
+                store_elements::<W>(to.wrapping_add(phase as usize), v, 16 - phase);
+            } else if left > 0 && at / 16 < self.whole {
+                store_elements::<W>(to, moved, left as u32);
             }
         }
     }
@@ -158,7 +167,8 @@ unsafe fn store_elements<const W: u32>(to: *mut u8, v: Lane, bytes: u32) {
         // SAFETY: the caller's word.
         unsafe { put::<W>(to.add(done as usize), first::<W>(v)) };
         v = shift_out::<W>(v);
-        done += W;
+        // Opaque, so that the loop is not unrolled: it is rare.
+        done = opaque(done + W);
     }
 }
 

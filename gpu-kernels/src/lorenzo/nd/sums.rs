@@ -5,7 +5,7 @@
 //! summed along y and z in the same way, by one lane per row.
 
 use super::super::packed::{Lane, add, lane_of};
-use super::sheet::{LOADS, Memory, RowSums, Strip, Tiles, carry, lane_sums, rows_at_once, slot, warp_of_grid};
+use super::sheet::{LOADS, Memory, RowSums, Strip, Tiles, anew, carry, lane_sums, rows_at_once, slot, warp_of_grid};
 use super::times;
 use super::units::element_from;
 use cuda_std::{global, kernel, shared, vector::U32x4, warp};
@@ -43,16 +43,20 @@ unsafe fn plane<const W: u32, const ALIGNED: bool>(memory: Memory, params: &Inve
         }
     }
     while row < end {
+        let rest = end - row;
+        let rows = if rest < at_once as u64 { rest as u32 } else { at_once as u32 };
+        let (first, step) = (row * params.row_bytes, anew(params.row_bytes));
         let mut parts = [[0; 4]; LOADS];
         times!(8, I => {
-            let (i, part) = if ALIGNED { (I as u64, 0) } else { (I as u64 / 2, I as u64 % 2) };
-            if row + i < end {
+            let (i, part) = if ALIGNED { (I as u32, 0) } else { (I as u32 / 2, I as u64 % 2) };
+            if i < rows {
                 // SAFETY: the caller's promise; the row is in the array.
-                parts[I] = unsafe { strip_of_lane.load(source, (row + i) * params.row_bytes, part) };
+                parts[I] = unsafe { strip_of_lane.load(source, first + u64::from(i) * step, part) };
             }
         });
+        let first = anew(first);
         let mut own = 0;
-        if lane < at_once as u32 && row + u64::from(lane) < end {
+        if lane < rows {
             // SAFETY: every row has totals.
             own = unsafe { carry::<W>(memory, params, strip, row + u64::from(lane)) };
         }
@@ -60,11 +64,11 @@ unsafe fn plane<const W: u32, const ALIGNED: bool>(memory: Memory, params: &Inve
         times!(8, I => {
             if ALIGNED || I % 2 == 0 {
                 let i = if ALIGNED { I } else { I / 2 };
-                let start = (row + i as u64) * params.row_bytes;
+                let start = first + i as u64 * step;
                 let v = Strip::<W, ALIGNED>::settle(start, [parts[I], parts[I | usize::from(!ALIGNED)]]);
                 above = add::<W>(above, v);
                 let sums = RowSums::of::<W>(above).after::<W>(left.wrapping_add(element_from::<W>(lefts, i as u32)));
-                if row + (i as u64) < end {
+                if (i as u32) < rows {
                     // SAFETY: the caller's promise; the strip of this row is this warp's.
                     unsafe { strip_of_lane.store(target, start, sums) };
                 }
@@ -161,19 +165,21 @@ unsafe fn volume<const W: u32, const ALIGNED: bool>(memory: Memory, params: &Inv
         let mut column = unsafe { stack.begin(memory, params, line, plane) };
         let mut row = 0;
         while row < rows {
+            let (first, step) = ((line + u64::from(row)) * params.row_bytes, anew(params.row_bytes));
             let mut parts = [[0; 4]; LOADS];
             times!(8, I => {
-                let (i, part) = if ALIGNED { (row + I as u32, 0) } else { (row + I as u32 / 2, I as u64 % 2) };
-                if i < rows {
+                let (i, part) = if ALIGNED { (I as u32, 0) } else { (I as u32 / 2, I as u64 % 2) };
+                if row + i < rows {
                     // SAFETY: the caller's promise; the row is in the array.
-                    parts[I] = unsafe { strip_of_lane.load(source, (line + u64::from(i)) * params.row_bytes, part) };
+                    parts[I] = unsafe { strip_of_lane.load(source, first + u64::from(i) * step, part) };
                 }
             });
+            let first = anew(first);
             times!(8, I => {
                 let i = if ALIGNED { row + I as u32 } else { row + I as u32 / 2 };
                 // Rows that do not exist are zeros, and are not written.
                 if ALIGNED || I % 2 == 0 {
-                    let start = (line + u64::from(i)) * params.row_bytes;
+                    let start = first + u64::from(i - row) * step;
                     let v = Strip::<W, ALIGNED>::settle(start, [parts[I], parts[I | usize::from(!ALIGNED)]]);
                     column = add::<W>(column, v);
                     let upto = add::<W>(behind.read(i), column);

@@ -7,7 +7,7 @@
 //! | each row of a strip over all planes of a chunk added up | `faces` | the chunks behind |
 
 use super::super::packed::{Lane, add, vector_of};
-use super::sheet::{LOADS, Memory, Strip, Tiles, rows_at_once, slot, total, total_at, warp_of_grid};
+use super::sheet::{LOADS, Memory, Strip, Tiles, anew, rows_at_once, slot, total, total_at, warp_of_grid};
 use super::times;
 use super::units::put;
 use cuda_std::{global, kernel, shared, vector::U32x4, warp};
@@ -35,29 +35,33 @@ unsafe fn plane<const W: u32, const ALIGNED: bool>(memory: Memory, params: &Inve
     let at_once = rows_at_once(ALIGNED);
     let mut face: Lane = [0; 4];
     while row < end {
+        let rest = end - row;
+        let rows = if rest < at_once as u64 { rest as u32 } else { at_once as u32 };
+        let (first, step) = (row * params.row_bytes, anew(params.row_bytes));
         let mut parts = [[0; 4]; LOADS];
         times!(8, I => {
-            let (i, part) = if ALIGNED { (I as u64, 0) } else { (I as u64 / 2, I as u64 % 2) };
-            if row + i < end {
+            let (i, part) = if ALIGNED { (I as u32, 0) } else { (I as u32 / 2, I as u64 % 2) };
+            if i < rows {
                 // SAFETY: the caller's promise; the row is in the array.
-                parts[I] = unsafe { strip_of_lane.load(array, (row + i) * params.row_bytes, part) };
+                parts[I] = unsafe { strip_of_lane.load(array, first + u64::from(i) * step, part) };
             }
         });
+        let first = anew(first);
         let mut own = 0;
         times!(8, I => {
             if ALIGNED || I % 2 == 0 {
                 let i = if ALIGNED { I } else { I / 2 };
-                let start = (row + i as u64) * params.row_bytes;
+                let start = first + i as u64 * step;
                 let v = Strip::<W, ALIGNED>::settle(start, [parts[I], parts[I | usize::from(!ALIGNED)]]);
                 face = add::<W>(face, v);
                 let total = total::<W>(v, params.lanes);
                 own = if lane == i as u32 { total } else { own };
             }
         });
-        let line = row + u64::from(lane);
-        if lane < at_once as u32 && line < end {
+        if lane < rows {
+            let line = params.first_line + row + u64::from(lane);
             // SAFETY: every row has totals.
-            unsafe { put::<W>(total_at::<W>(memory, params, strip, params.first_line + line), own) };
+            unsafe { put::<W>(total_at::<W>(memory, params, strip, line), own) };
         }
         row += at_once as u64;
     }
@@ -101,19 +105,21 @@ unsafe fn volume<const W: u32, const ALIGNED: bool>(memory: Memory, params: &Inv
         let mut own = 0;
         let mut row = 0;
         while row < rows {
+            let (first, step) = ((line + u64::from(row)) * params.row_bytes, anew(params.row_bytes));
             let mut parts = [[0; 4]; LOADS];
             times!(8, I => {
-                let (i, part) = if ALIGNED { (row + I as u32, 0) } else { (row + I as u32 / 2, I as u64 % 2) };
-                if i < rows {
+                let (i, part) = if ALIGNED { (I as u32, 0) } else { (I as u32 / 2, I as u64 % 2) };
+                if row + i < rows {
                     // SAFETY: the caller's promise; the row is in the array.
-                    parts[I] = unsafe { strip_of_lane.load(array, (line + u64::from(i)) * params.row_bytes, part) };
+                    parts[I] = unsafe { strip_of_lane.load(array, first + u64::from(i) * step, part) };
                 }
             });
+            let first = anew(first);
             times!(8, I => {
                 let i = if ALIGNED { row + I as u32 } else { row + I as u32 / 2 };
                 // Rows that do not exist are zeros.
                 if ALIGNED || I % 2 == 0 {
-                    let start = (line + u64::from(i)) * params.row_bytes;
+                    let start = first + u64::from(i - row) * step;
                     let v = Strip::<W, ALIGNED>::settle(start, [parts[I], parts[I | usize::from(!ALIGNED)]]);
                     column = add::<W>(column, v);
                     faces.write(i, add::<W>(faces.read(i), v));
