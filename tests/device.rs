@@ -167,3 +167,55 @@ fn long_inputs_come_out_as_on_the_cpu() {
         }
     }
 }
+
+#[test]
+fn predictors_run_both_ways_from_one_graph() {
+    use warpack::ElementType;
+    use warpack::lorenzo::{AdaptiveLorenzo, DevicePorts, DevicePortsMut, DevicePredictor, Lorenzo};
+    let Some(cuda) = device() else { return };
+    let (device, stream) = (cuda.device(), Stream::new(cuda.device()).expect("a stream"));
+    let bytes = 4 * 60 * 50 * 40;
+    let lorenzo = Lorenzo::builder(ElementType::I32);
+    let block = |size| lorenzo.block_size(size).order(2).centering(true).build().expect("settings");
+    let grid = lorenzo.extents([60, 50, 40]).build().expect("settings");
+    let adaptive = AdaptiveLorenzo::builder(ElementType::I32).build().expect("settings");
+    let predictors = [
+        DevicePredictor::lorenzo(block(256), device),
+        DevicePredictor::lorenzo(block(77), device),
+        DevicePredictor::lorenzo(grid, device),
+        DevicePredictor::adaptive(adaptive, device),
+    ];
+    for predictor in predictors.map(|predictor| predictor.expect("kernels")) {
+        let sizes = predictor.port_bytes(bytes as u64).expect("lengths");
+        let mut plain = filled(device, &stream, bytes, &[]);
+        let mut output = filled(device, &stream, sizes.output as usize, &[]);
+        // The means of `adaptive_lorenzo` keep their full room: how many there are is not known when the graph is made.
+        let mut means = filled(device, &stream, sizes.means as usize, &[]);
+        let mut modes = filled(device, &stream, sizes.modes as usize, &[]);
+        let mut again = filled(device, &stream, bytes, &[]);
+        let scratch_bytes = predictor.scratch_bytes(bytes as u64).expect("a length");
+        let mut scratch = filled(device, &stream, scratch_bytes, &[]);
+        let graph = stream
+            .capture(|| {
+                let ports =
+                    DevicePortsMut { output: output.as_mut_slice(), means: means.as_mut_slice(), modes: modes.as_mut_slice() };
+                // SAFETY: all buffers outlive the graph; the test waits before it looks at them.
+                unsafe {
+                    predictor.forward(plain.as_slice(), ports, scratch.as_mut_slice(), &stream)?;
+                    let ports = DevicePorts { output: output.as_slice(), means: means.as_slice(), modes: modes.as_slice() };
+                    predictor.inverse(ports, again.as_mut_slice(), scratch.as_mut_slice(), &stream)
+                }
+            })
+            .expect("a graph");
+        for sigma in [20.0, 300.0] {
+            let data = half_normal_u16(bytes / 2, sigma);
+            stream.copy_to_device(plain.as_mut_slice(), &data).expect("a copy");
+            stream.fill(again.as_mut_slice(), POISON).expect("a fill");
+            // SAFETY: as above.
+            unsafe { graph.launch(&stream).expect("a launch") };
+            let mut host = vec![0; bytes];
+            stream.copy_to_host(&mut host, again.as_slice()).expect("a copy");
+            support::assert_same_bytes(&host, &data, &format!("{predictor:?}"));
+        }
+    }
+}

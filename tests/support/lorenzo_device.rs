@@ -4,7 +4,7 @@ use super::device::{Cuda, POISON};
 use super::lorenzo::{LorenzoExecutor, Settings};
 use warpack::Result;
 use warpack::backend::DeviceBuffer;
-use warpack::lorenzo::{DevicePorts, DevicePortsMut, DevicePredictor, MAX_BLOCK_SIZE, Ports};
+use warpack::lorenzo::{DevicePorts, DevicePortsMut, DevicePredictor, Ports};
 
 /// An NVIDIA GPU.
 pub struct Device(pub &'static Cuda);
@@ -40,12 +40,7 @@ impl LorenzoExecutor for Device {
     }
 
     fn supports(&self, settings: &Settings) -> bool {
-        let _ = MAX_BLOCK_SIZE;
-        match settings {
-            Settings::Lorenzo(lorenzo) => lorenzo.segments().is_some(),
-            Settings::Adaptive(_) => true,
-            Settings::Tiled(_) => false,
-        }
+        !matches!(settings, Settings::Tiled(_))
     }
 
     fn forward(&self, settings: &Settings, plain: &[u8]) -> Result<Ports> {

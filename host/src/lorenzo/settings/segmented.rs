@@ -61,7 +61,7 @@ pub struct Segments {
 
 impl Segments {
     /// What the mode without settings has.
-    const DEFAULT: Self = Self { block_size: DEFAULT_BLOCK_SIZE, order: Order::First, centering: false };
+    pub(in crate::lorenzo) const DEFAULT: Self = Self { block_size: DEFAULT_BLOCK_SIZE, order: Order::First, centering: false };
 
     /// Elements of a segment, 1 to [`MAX_BLOCK_SIZE`]; the last one may be shorter.
     pub const fn block_size(self) -> u32 {

@@ -2,13 +2,13 @@
 //!
 //! Nothing waits for the host and nothing is allocated, so either direction can be recorded into a CUDA graph.
 
-use super::{AdaptiveLorenzo, Lorenzo, Policy, PortBytes, Predictor};
+mod names;
+
+use super::{AdaptiveLorenzo, Lorenzo, Mode, Policy, PortBytes, Predictor, Segments};
 use crate::backend::{Arg, CudaDevice, DeviceSlice, DeviceSliceMut, Kernel, Stream, check_buffer};
 use crate::{Error, Result};
-use shared_types::launch::Launch;
-use shared_types::lorenzo::{
-    ADAPTIVE, AdaptiveParams, BlockKind, BlockParams, CENTER_SMALL, center_launch, forward_launch, inverse_launch,
-};
+use shared_types::lorenzo::{ADAPTIVE, AdaptiveParams, BlockParams};
+use shared_types::lorenzo_nd::{Extents, Forward, Inverse};
 
 /// Bytes of the number of means that [`DevicePredictor`]'s directions leave: a `u64`.
 pub const MEANS_COUNT_BYTES: usize = 8;
@@ -41,17 +41,12 @@ pub struct DevicePredictor {
 
 #[derive(Clone, Debug)]
 enum Plan {
-    /// Segments: forward, and inverse.
-    Block {
-        lorenzo: Lorenzo,
-        forward: Kernel,
-        inverse: Kernel,
-    },
-    Adaptive {
-        lorenzo: AdaptiveLorenzo,
-        forward: Kernel,
-        inverse: Kernel,
-    },
+    /// Segments.
+    Block { lorenzo: Lorenzo, segments: Segments, forward: Kernel, inverse: Kernel },
+    /// Extents: one launch, and several.
+    Grid { lorenzo: Lorenzo, forward: (Kernel, Box<Forward>), inverse: (Vec<Kernel>, Box<Inverse>) },
+    /// Tiles that choose.
+    Adaptive { lorenzo: AdaptiveLorenzo, forward: Kernel, inverse: Kernel },
 }
 
 /// Ports in a device's memory, to read; those that the predictor does not have are not looked at.
@@ -76,54 +71,9 @@ pub struct DevicePortsMut<'a> {
     pub modes: DeviceSliceMut<'a>,
 }
 
-/// The kernels of block mode for elements of `word` bytes: forward, and inverse.
-fn block_kernels(word: u32, kind: BlockKind, centering: bool) -> [(&'static str, Launch); 2] {
-    let row = word.ilog2() as usize;
-    let aligned = kind == BlockKind::Aligned;
-    let forward = match (centering, kind) {
-        (false, BlockKind::Aligned) => (
-            [
-                "lorenzo_forward_w1_aligned",
-                "lorenzo_forward_w2_aligned",
-                "lorenzo_forward_w4_aligned",
-                "lorenzo_forward_w8_aligned",
-            ],
-            forward_launch(word, true),
-        ),
-        (false, _) => (
-            ["lorenzo_forward_w1_any", "lorenzo_forward_w2_any", "lorenzo_forward_w4_any", "lorenzo_forward_w8_any"],
-            forward_launch(word, false),
-        ),
-        (true, BlockKind::Aligned) => (
-            [
-                "lorenzo_center_w1_aligned",
-                "lorenzo_center_w2_aligned",
-                "lorenzo_center_w4_aligned",
-                "lorenzo_center_w8_aligned",
-            ],
-            center_launch(word, true),
-        ),
-        (true, BlockKind::Any) => (
-            ["lorenzo_center_w1_any", "lorenzo_center_w2_any", "lorenzo_center_w4_any", "lorenzo_center_w8_any"],
-            center_launch(word, false),
-        ),
-        (true, BlockKind::Small) => (
-            ["lorenzo_center_w1_small", "lorenzo_center_w2_small", "lorenzo_center_w4_small", "lorenzo_center_w8_small"],
-            CENTER_SMALL,
-        ),
-    };
-    let inverse = if aligned {
-        ["lorenzo_inverse_w1_aligned", "lorenzo_inverse_w2_aligned", "lorenzo_inverse_w4_aligned", "lorenzo_inverse_w8_aligned"]
-    } else {
-        ["lorenzo_inverse_w1_any", "lorenzo_inverse_w2_any", "lorenzo_inverse_w4_any", "lorenzo_inverse_w8_any"]
-    };
-    [(forward.0[row], forward.1), (inverse[row], inverse_launch(word, aligned))]
-}
-
-fn block_params(lorenzo: &Lorenzo, elements: u64) -> Option<BlockParams> {
-    let segments = lorenzo.segments()?;
+fn block_params(lorenzo: &Lorenzo, segments: Segments, elements: u64) -> BlockParams {
     let order = segments.order().number().into();
-    Some(BlockParams::new(elements, lorenzo.element().bytes() as u32, segments.block_size(), order))
+    BlockParams::new(elements, lorenzo.element().bytes() as u32, segments.block_size(), order)
 }
 
 fn adaptive_params(lorenzo: &AdaptiveLorenzo, elements: u64) -> AdaptiveParams {
@@ -144,21 +94,38 @@ fn grid(blocks: u64) -> Result<u32> {
 }
 
 impl DevicePredictor {
-    /// `lorenzo` in block mode or in its default mode on `device`.
+    /// `lorenzo` on `device`.
     ///
     /// # Errors
     /// [`Error::Cuda`] where the kernels can't be loaded.
     pub fn lorenzo(lorenzo: Lorenzo, device: &CudaDevice) -> Result<Self> {
         let word = lorenzo.element().bytes() as u32;
-        let (Some(segments), Some(params)) = (lorenzo.segments(), block_params(&lorenzo, 1)) else {
-            return Err(Error::Cuda { call: "DevicePredictor::lorenzo", message: "no kernels for extents yet".into() });
-        };
-        let kind = params.kind(word);
-        let [forward, inverse] = block_kernels(word, kind, segments.centering());
-        let plan = Plan::Block {
-            lorenzo,
-            forward: device.kernel(forward.0, forward.1)?,
-            inverse: device.kernel(inverse.0, inverse.1)?,
+        let plan = match (lorenzo.mode(), lorenzo.segments()) {
+            (Mode::Grid { extents }, _) => {
+                // Of an array of no elements nothing is launched.
+                let extents = Extents::new(extents.map(|extent| extent.max(1)));
+                let (forward, inverse) = (Forward::plan(extents, word), Inverse::plan(extents, word));
+                let kernel = |kernel| device.kernel(names::inverse(kernel, word), kernel.launch());
+                Plan::Grid {
+                    lorenzo,
+                    forward: (device.kernel(names::forward(forward.kernel, word), forward.kernel.launch())?, Box::new(forward)),
+                    inverse: (
+                        inverse.steps().iter().map(|step| kernel(step.kernel)).collect::<Result<_>>()?,
+                        Box::new(inverse),
+                    ),
+                }
+            }
+            (_, segments) => {
+                let segments = segments.unwrap_or(Segments::DEFAULT);
+                let kind = block_params(&lorenzo, segments, 1).kind(word);
+                let [forward, inverse] = names::block(word, kind, segments.centering());
+                Plan::Block {
+                    lorenzo,
+                    segments,
+                    forward: device.kernel(forward.0, forward.1)?,
+                    inverse: device.kernel(inverse.0, inverse.1)?,
+                }
+            }
         };
         Ok(Self { device: device.clone(), plan })
     }
@@ -184,7 +151,7 @@ impl DevicePredictor {
 
     fn predictor(&self) -> &dyn Predictor {
         match &self.plan {
-            Plan::Block { lorenzo, .. } => lorenzo,
+            Plan::Block { lorenzo, .. } | Plan::Grid { lorenzo, .. } => lorenzo,
             Plan::Adaptive { lorenzo, .. } => lorenzo,
         }
     }
@@ -206,6 +173,10 @@ impl DevicePredictor {
         let _ = self.port_bytes(plain_bytes)?;
         Ok(match &self.plan {
             Plan::Block { .. } => 0,
+            Plan::Grid { inverse, .. } => {
+                let bytes = inverse.1.scratch_bytes;
+                usize::try_from(bytes).map_err(|_| Error::TooLong { bytes, max: isize::MAX as u64 })?
+            }
             Plan::Adaptive { lorenzo, .. } => {
                 let elements = plain_bytes / lorenzo.element().bytes();
                 let blocks = if elements == 0 { 0 } else { adaptive_params(lorenzo, elements).block.tiles() };
@@ -236,7 +207,7 @@ impl DevicePredictor {
         check_buffer("means", ports.means.address(), ports.means.len(), sizes.means)?;
         check_buffer("modes", ports.modes.address(), ports.modes.len(), sizes.modes)?;
         check_buffer("scratch", scratch.address(), scratch.len(), need as u64)?;
-        if need > 0 {
+        if need > 0 && matches!(self.plan, Plan::Adaptive { .. }) {
             stream.fill(scratch.reborrow().slice(..need), 0)?;
         }
         let elements = plain_bytes / self.predictor().element().bytes();
@@ -247,14 +218,17 @@ impl DevicePredictor {
         // SAFETY: the sizes were checked above, the grids cover the elements, and the caller keeps the buffers.
         unsafe {
             match &self.plan {
-                Plan::Block { lorenzo, forward, .. } => {
-                    let params = block_params(lorenzo, elements).expect("block mode");
+                Plan::Block { lorenzo, segments, forward, .. } => {
+                    let params = block_params(lorenzo, *segments, elements);
                     let blocks = grid(params.tiles())?;
                     if sizes.means > 0 {
                         forward.launch(stream, blocks, &[plain, output, ports.means.arg(), Arg::of(&params)])
                     } else {
                         forward.launch(stream, blocks, &[plain, output, Arg::of(&params)])
                     }
+                }
+                Plan::Grid { forward: (kernel, step), .. } => {
+                    kernel.launch(stream, grid(step.blocks)?, &[plain, output, Arg::of(&step.params)])
                 }
                 Plan::Adaptive { lorenzo, forward, .. } => {
                     let params = adaptive_params(lorenzo, elements);
@@ -302,7 +276,7 @@ impl DevicePredictor {
         check_buffer("output", ports.output.address(), ports.output.len(), 0)?;
         check_buffer("means", ports.means.address(), ports.means.len(), 0)?;
         check_buffer("scratch", scratch.address(), scratch.len(), need as u64)?;
-        if need > 0 {
+        if need > 0 && matches!(self.plan, Plan::Adaptive { .. }) {
             stream.fill(scratch.reborrow().slice(..need), 0)?;
         }
         let word = self.predictor().element().bytes();
@@ -314,11 +288,18 @@ impl DevicePredictor {
         // SAFETY: the sizes were checked above, the grids cover the elements, and the caller keeps the buffers.
         unsafe {
             match &self.plan {
-                Plan::Block { lorenzo, inverse, .. } => {
-                    let params = block_params(lorenzo, elements).expect("block mode");
+                Plan::Block { lorenzo, segments, inverse, .. } => {
+                    let params = block_params(lorenzo, *segments, elements);
                     let none = 0u64;
                     let means = if sizes.means > 0 { ports.means.arg() } else { Arg::of(&none) };
                     inverse.launch(stream, grid(params.tiles())?, &[output, means, plain, Arg::of(&params)])
+                }
+                Plan::Grid { inverse: (kernels, plan), .. } => {
+                    for (kernel, step) in kernels.iter().zip(plan.steps()) {
+                        let arguments = [output, plain, scratch.arg(), Arg::of(&step.params)];
+                        kernel.launch(stream, grid(step.blocks)?, &arguments)?;
+                    }
+                    Ok(())
                 }
                 Plan::Adaptive { lorenzo, inverse, .. } => {
                     let params = adaptive_params(lorenzo, elements);
