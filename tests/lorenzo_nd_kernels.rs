@@ -6,7 +6,9 @@ mod support;
 use cuda_std::emulator::{Config, launch};
 use cuda_std::vector::U32x4;
 use gpu_kernels::lorenzo::nd::{axis, chain, flat, lines, plane, rest, slots, sums, totals, volume};
+use gpu_kernels::lorenzo::tiled;
 use shared_types::lorenzo_nd::{Extents, Forward, ForwardKernel, Inverse, InverseKernel, InverseParams};
+use shared_types::lorenzo_tiled::{TILED, Tiled, TiledParams};
 use std::collections::HashSet;
 use support::assert_same_bytes;
 use support::emulator::Memory;
@@ -379,4 +381,88 @@ fn differences_of_4_bytes() {
 #[test]
 fn differences_of_8_bytes() {
     forward_in_all_shapes(8);
+}
+
+/// The tiles of `plain` as the format's section 7 has them.
+fn tiles(plain: &[u8], [nx, ny, nz]: [usize; 3], [tx, ty, tz]: [usize; 3], word: usize) -> Vec<u8> {
+    let q = elements(plain, word);
+    let at = |x: usize, y: usize, z: usize| q[(z * ny + y) * nx + x];
+    let mut e = Vec::new();
+    for (k, j, i) in product(nz.div_ceil(tz), ny.div_ceil(ty), nx.div_ceil(tx)) {
+        for (lz, ly, lx) in product(tz, ty, tx) {
+            let (x, y, z) = (i * tx + lx, j * ty + ly, k * tz + lz);
+            e.push(if x >= nx || y >= ny || z >= nz {
+                0
+            } else {
+                let before = if lx > 0 {
+                    at(x - 1, y, z)
+                } else if ly > 0 {
+                    at(x, y - 1, z)
+                } else if lz > 0 {
+                    at(x, y, z - 1)
+                } else {
+                    0
+                };
+                at(x, y, z).wrapping_sub(before)
+            });
+        }
+    }
+    bytes(&e, word)
+}
+
+/// All triples below these, the last one fastest.
+fn product(a: usize, b: usize, c: usize) -> impl Iterator<Item = (usize, usize, usize)> {
+    (0..a * b * c).map(move |i| (i / c / b, i / c % b, i % c))
+}
+
+/// Runs one of the kernels over `input`; `bytes` come out.
+fn run_tiled(plan: &Tiled, kernel: unsafe fn(*const U32x4, *mut U32x4, TiledParams), input: &[u8], bytes: usize) -> Vec<u8> {
+    let (mut from, mut to) = (Memory::new(input.len(), input), Memory::new(bytes, &[]));
+    let (input, output) = (from.pointer(), to.pointer());
+    let blocks = u32::try_from(plan.blocks).expect("a small grid");
+    // SAFETY: the memory is as large as the plan says, and as aligned.
+    launch(Config::new(blocks, TILED.threads, TILED.shared_bytes), || unsafe { kernel(input, output, plan.params) })
+        .unwrap_or_else(|fault| panic!("{:?}: {fault}", plan.params));
+    to.assert_guarded("the output");
+    to.bytes().to_vec()
+}
+
+#[test]
+fn tiles_and_back() {
+    let shapes = [
+        ([1, 1, 1], [1, 1, 1]),
+        ([3, 2, 1], [2, 2, 1]),
+        ([100, 1, 1], [64, 1, 1]),
+        ([5000, 1, 1], [64, 1, 1]),
+        ([64, 64, 1], [8, 8, 1]),
+        ([71, 33, 1], [8, 8, 1]),
+        ([17, 9, 11], [4, 4, 4]),
+        ([40, 40, 5], [4, 4, 4]),
+        ([300, 7, 3], [255, 2, 2]),
+        ([7, 300, 3], [1, 255, 4]),
+        ([2, 3, 600], [2, 2, 255]),
+        ([50, 50, 2], [32, 32, 1]),
+        ([1100, 3, 1], [1, 1, 1]),
+        ([31, 37, 41], [3, 5, 7]),
+        ([70_000, 2, 1], [9, 3, 2]),
+    ];
+    for (seed, (extents, tile)) in shapes.into_iter().enumerate() {
+        let plan = Tiled::plan(extents.map(|n| n as u64), tile.map(|n| n as u32));
+        for (word, forward, inverse) in [
+            (2, tiled::lorenzo_tiled_w2 as unsafe fn(_, _, _), tiled::lorenzo_untiled_w2 as unsafe fn(_, _, _)),
+            (4, tiled::lorenzo_tiled_w4, tiled::lorenzo_untiled_w4),
+        ] {
+            let plain = random(extents.iter().product::<usize>() * word, seed as u64);
+            let expected = tiles(&plain, extents, tile, word);
+            let at = format!("{extents:?} of {word} bytes in {tile:?}");
+            assert_same_bytes(&run_tiled(&plan, forward, &plain, plan.tiled_elements as usize * word), &expected, &at);
+            // What stands outside of the array means nothing.
+            let mut coded = expected;
+            if extents == [71, 33, 1] {
+                let last = coded.len() - word;
+                coded[last..].fill(0xAB);
+            }
+            assert_same_bytes(&run_tiled(&plan, inverse, &coded, plain.len()), &plain, &at);
+        }
+    }
 }

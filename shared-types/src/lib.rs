@@ -8,4 +8,5 @@ pub mod launch;
 pub mod lc;
 pub mod lorenzo;
 pub mod lorenzo_nd;
+pub mod lorenzo_tiled;
 pub mod reducer;

@@ -3,6 +3,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `nd` | differences and sums along two and three axes, whatever their extents |
+//! | `tiled` | differences inside small tiles, whose elements stand together in the output |
 //! | `packed` | sums, differences and masks of elements as they stand in 16 bytes |
 //! | `block` | block mode: differences and sums of first and second order inside segments of 1 to 1024 elements |
 //! | `adaptive` | tiles that choose order and centering by what a coder of bit planes would take |
@@ -13,3 +14,4 @@ pub mod block;
 pub mod fused;
 pub mod nd;
 pub(crate) mod packed;
+pub mod tiled;
