@@ -11,7 +11,7 @@
 //! for the whole array. Planes likewise. True rows begin somewhere inside, which the kernels find by counting.
 
 use crate::launch::Launch;
-use crate::lorenzo::WideDivisor;
+use crate::lorenzo::{Divisor, WideDivisor};
 use bytemuck::{Pod, Zeroable};
 use core::num::NonZeroU64;
 
@@ -272,6 +272,13 @@ pub const VOLUME_SUMS: Launch = Launch { threads: 128, shared_bytes: TILES_BYTES
 /// Bytes of a tile of slots for each of four warps.
 const TILES_BYTES: u32 = 4 * TILE_ROWS as u32 * SLOT_BYTES as u32;
 
+/// Elements of a block's rows at most, where rows are narrow.
+pub const NARROW_ELEMENTS: u32 = 4096;
+
+/// Inverse: narrow rows. The elements, 8 bytes each at most, their padding, and a sum for each thread.
+pub const NARROW: Launch =
+    Launch { threads: 256, shared_bytes: (NARROW_ELEMENTS + NARROW_ELEMENTS / 16 + 256) * 8, min_blocks: 4 };
+
 /// Inverse: the kernels that work on what others left in scratch memory, and those for narrow arrays.
 pub const INVERSE_SMALL: Launch = Launch { threads: 128, shared_bytes: 0, min_blocks: 4 };
 
@@ -309,6 +316,10 @@ pub enum InverseKernel {
     ChainTotals,
     /// `lorenzo_nd_chain_sums_wN`
     ChainSums,
+    /// `lorenzo_nd_narrow_totals_wN`
+    NarrowTotals,
+    /// `lorenzo_nd_narrow_sums_wN`
+    NarrowSums,
     /// `lorenzo_nd_axis_totals_wN`
     AxisTotals,
     /// `lorenzo_nd_axis_sums_wN`
@@ -326,6 +337,7 @@ impl InverseKernel {
             PlaneSums | PlaneSumsAligned => PLANE_SUMS,
             VolumeTotals | VolumeTotalsAligned => VOLUME_TOTALS,
             VolumeSums | VolumeSumsAligned => VOLUME_SUMS,
+            NarrowTotals | NarrowSums => NARROW,
             SlotsTotals | SlotsSums | LinesTotals | LinesSums | AxisTotals | AxisSums | Rest => INVERSE_SMALL,
         }
     }
@@ -372,6 +384,7 @@ impl Where {
 /// | chain | `bytes` | a warp per `depth` times 512 bytes |
 /// | slots | slots of 512 bytes: outer x `length` x `inner` | a warp per outer, group of `group` slots along `length`, and inner |
 /// | lines | elements: `strips` x `lines` | a thread per group of strips and line |
+/// | narrow | `rows` rows of `row_bytes` each in `planes` planes | a block per `group` rows of a plane, or `depth` whole planes |
 /// | axis | elements: outer x `length` x `inner` | a thread per outer, group and inner |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
@@ -436,6 +449,17 @@ pub struct InverseParams {
     pub has_faces: u32,
     /// 1 where there is more than one tile.
     pub has_columns: u32,
+    /// Narrow: division by the elements of a row, the rows of a run (a plane, or a block's part of one), and those of a segment, of
+    /// which a run has `segments`, each scanned by itself.
+    pub by_row: Divisor,
+    /// See [`Self::by_row`].
+    pub by_run: Divisor,
+    /// See [`Self::by_row`].
+    pub by_segment: Divisor,
+    /// See [`Self::by_row`].
+    pub segment_rows: u32,
+    /// See [`Self::by_row`].
+    pub segments: u32,
     /// Slots: 1 where each one's total goes to `totals`.
     pub writes_totals: u32,
     /// Axes of the array, 0 to 3.
@@ -508,6 +532,11 @@ impl Inverse {
             direct: 0,
             has_faces: 0,
             has_columns: 0,
+            by_row: Divisor::new(1),
+            by_run: Divisor::new(1),
+            by_segment: Divisor::new(1),
+            segment_rows: 1,
+            segments: 1,
             writes_totals: 0,
             dimensions: extents.dimensions,
         };
@@ -516,7 +545,7 @@ impl Inverse {
         if extents.dimensions < 2 {
             plan.chain(params, bytes, word);
         } else if row_bytes < 15 * UNIT {
-            plan.axes([nx, ny, nz], params, word);
+            plan.narrow([nx, ny, nz], params, word);
         } else {
             plan.sheets([nx, ny, nz], params, word);
         }
@@ -536,6 +565,7 @@ impl Inverse {
         let shape = kernel.launch();
         let per_block = match kernel {
             LinesTotals | LinesSums | AxisTotals | AxisSums | Rest => shape.threads,
+            NarrowTotals | NarrowSums => 1,
             _ => shape.warps(),
         };
         self.steps[self.count] = Step { kernel, blocks: params.warps.div_ceil(per_block as u64), params };
@@ -581,23 +611,57 @@ impl Inverse {
         }
     }
 
-    /// Narrow rows: one axis after the other.
-    const fn axes(&mut self, [nx, ny, nz]: [u64; 3], params: InverseParams, word: u32) {
-        self.axis(params, [1, nx, ny * nz], word, Where::input());
-        self.axis(params, [nx, ny, nz], word, Where::output());
+    /// Narrow rows: x and y at once, then z.
+    const fn narrow(&mut self, [nx, ny, nz]: [u64; 3], mut params: InverseParams, word: u32) {
+        let most = NARROW_ELEMENTS as u64 / nx;
+        params.planes = nz;
+        params.rows = ny;
+        params.by_row = Divisor::new(nx as u32);
+        let run_rows;
+        if ny <= most {
+            // Blocks of whole planes.
+            params.depth = most / ny;
+            params.group = ny;
+            params.warps = nz.div_ceil(params.depth);
+            run_rows = ny;
+        } else {
+            params.group = most;
+            let tiles = ny.div_ceil(most);
+            params.tiles = Extent::new(tiles);
+            params.warps = tiles * nz;
+            params.has_faces = 1;
+            run_rows = most;
+        }
+        params.by_run = Divisor::new(run_rows as u32);
+        // As many threads as there are, each with a part of a column.
+        let columns = nx * params.depth;
+        let segments = if columns > 128 { 1 } else { 256 / columns };
+        let segments = if segments > run_rows { run_rows } else { segments };
+        let segment_rows = run_rows.div_ceil(segments);
+        params.segment_rows = segment_rows as u32;
+        params.segments = run_rows.div_ceil(segment_rows) as u32;
+        params.by_segment = Divisor::new(segment_rows as u32);
+        if params.has_faces != 0 {
+            let totals = self.take(nx * params.warps * word as u64);
+            params.group_totals = totals;
+            self.launch(InverseKernel::NarrowTotals, params);
+            self.axis(params, [nx, params.tiles.value(), nz], word, Where::scratch(totals));
+        }
+        self.launch(InverseKernel::NarrowSums, params);
         if nz > 1 {
             self.axis(params, [nx * ny, nz, 1], word, Where::output());
         }
     }
 
-    /// Sums along the middle one of three axes, as a chain: see [`Self::chain`].
-    const fn axis(&mut self, params: InverseParams, [inner, length, outer]: [u64; 3], word: u32, source: Where) {
+    /// Sums in place along the middle one of three axes, as a chain: see [`Self::chain`].
+    const fn axis(&mut self, params: InverseParams, [inner, length, outer]: [u64; 3], word: u32, array: Where) {
         const LEVELS: usize = 8;
         /// Elements that a thread goes through.
         const GROUP: u64 = 64;
         let mut levels = [params; LEVELS];
         let (mut last, mut length) = (0, length);
-        levels[0].source = source;
+        levels[0].source = array;
+        levels[0].target = array;
         loop {
             let groups = length.div_ceil(GROUP);
             levels[last].length = Extent::new(length);
@@ -644,7 +708,7 @@ impl Inverse {
         };
         let tiles = rows.div_ceil(TILE_ROWS);
         // Enough warps for a large device, each with as much as leaves them, but not so little that the chunks' faces weigh.
-        let wanted = if volume { 4224 } else { 8448 };
+        let wanted = if volume { 2112 } else { 8448 };
         let depth = planes.div_ceil(if strips * tiles < wanted { wanted / (strips * tiles) } else { 1 });
         let depth = if depth < 16 { 16 } else { depth.next_multiple_of(8) };
         let chunks = planes.div_ceil(depth);

@@ -10,40 +10,16 @@
 //! | work | each element minus the one before it | sums down each tile's edge, each slab's edge, each row |
 //! | store | the tiles | the array, row by row through all tiles |
 //!
-//! The sums are one thread's each, one element after the other; a word of padding after each 32 keeps threads that are a whole
-//! row apart in different banks.
+//! The sums are one thread's each, one element after the other.
 
+use super::element::{Element, padded};
 use cuda_std::{
     kernel,
-    shared::{self, SharedArray, SharedValue},
+    shared::{self, SharedArray},
     thread,
     vector::U32x4,
 };
 use shared_types::lorenzo_tiled::{BLOCK_ELEMENTS, BLOCK_TILES, TILED, TiledParams};
-
-/// An element, without a sign.
-trait Element: SharedValue + 'static {
-    const ZERO: Self;
-    fn plus(self, other: Self) -> Self;
-    fn minus(self, other: Self) -> Self;
-}
-
-macro_rules! elements {
-    ($($type:ty),*) => {$(
-        impl Element for $type {
-            const ZERO: Self = 0;
-            #[inline(always)]
-            fn plus(self, other: Self) -> Self {
-                self.wrapping_add(other)
-            }
-            #[inline(always)]
-            fn minus(self, other: Self) -> Self {
-                self.wrapping_sub(other)
-            }
-        }
-    )*};
-}
-elements!(u16, u32);
 
 /// Shared memory of one block: `N` elements are [`BLOCK_ELEMENTS`] and their padding.
 #[repr(C, align(16))]
@@ -55,12 +31,6 @@ struct TiledShared<T, const N: usize> {
     inside: SharedArray<u32, { BLOCK_TILES as usize }>,
 }
 const _: () = assert!(size_of::<TiledShared<u32, { padded::<4>(BLOCK_ELEMENTS) }>>() <= TILED.shared_bytes as usize);
-
-/// Where element `at` of `W` bytes stands in shared memory.
-#[inline(always)]
-const fn padded<const W: u32>(at: u32) -> usize {
-    (at + at / (128 / W) * (4 / W)) as usize
-}
 
 /// Where an element stands in its tile.
 #[derive(Clone, Copy)]

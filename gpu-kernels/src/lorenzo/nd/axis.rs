@@ -1,5 +1,5 @@
-//! Inverse, narrow rows: sums along one axis after the other, in place. A thread has a group of elements along the axis; what groups
-//! add up to is summed up in the same way in between. Neighbouring threads have neighbours along the axes before.
+//! Inverse, narrow rows: sums along one axis, in place. A thread has a group of elements along the axis; what groups add up to is
+//! summed up in the same way in between. Neighbouring threads have neighbours along the axes before.
 
 use super::inverse_entry_points;
 use super::sheet::Memory;

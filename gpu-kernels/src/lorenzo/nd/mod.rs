@@ -12,12 +12,14 @@
 //! | `sums` | inverse, wide: the sums |
 //! | `rest` | inverse, wide: the last unit of an array, if it is not whole |
 //! | `chain` | inverse, one axis: one long sum |
-//! | `axis` | inverse, narrow: sums along one axis after the other |
+//! | `narrow` | inverse, narrow: sums along x and y in shared memory |
+//! | `axis` | inverse, narrow: sums along an axis, element by element |
 
 pub mod axis;
 pub mod chain;
 pub mod flat;
 pub mod lines;
+pub mod narrow;
 pub mod plane;
 pub mod rest;
 mod sheet;

@@ -58,6 +58,8 @@ pub(super) fn inverse(kernel: InverseKernel, word: u32) -> &'static str {
         LinesSums => each!("lorenzo_nd_lines_sums_w", ""),
         ChainTotals => each!("lorenzo_nd_chain_totals_w", ""),
         ChainSums => each!("lorenzo_nd_chain_sums_w", ""),
+        NarrowTotals => each!("lorenzo_nd_narrow_totals_w", ""),
+        NarrowSums => each!("lorenzo_nd_narrow_sums_w", ""),
         AxisTotals => each!("lorenzo_nd_axis_totals_w", ""),
         AxisSums => each!("lorenzo_nd_axis_sums_w", ""),
         Rest => each!("lorenzo_nd_rest_w", ""),
