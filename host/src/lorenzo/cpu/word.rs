@@ -15,6 +15,9 @@ pub(in crate::lorenzo) trait Word: Copy + Debug + Default + Eq + Send + Sync + '
     /// The whole words of `bytes`.
     fn cells(bytes: &[u8]) -> &[Self::Cell];
     fn cells_mut(bytes: &mut [u8]) -> &mut [Self::Cell];
+    /// The bytes of words.
+    fn bytes(cells: &[Self::Cell]) -> &[u8];
+    fn bytes_mut(cells: &mut [Self::Cell]) -> &mut [u8];
 
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
@@ -61,6 +64,16 @@ macro_rules! words {
             #[inline(always)]
             fn cells_mut(bytes: &mut [u8]) -> &mut [Self::Cell] {
                 bytes.as_chunks_mut().0
+            }
+
+            #[inline(always)]
+            fn bytes(cells: &[Self::Cell]) -> &[u8] {
+                cells.as_flattened()
+            }
+
+            #[inline(always)]
+            fn bytes_mut(cells: &mut [Self::Cell]) -> &mut [u8] {
+                cells.as_flattened_mut()
             }
 
             #[inline(always)]
