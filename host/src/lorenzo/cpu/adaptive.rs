@@ -5,7 +5,7 @@
 use super::super::settings::{AdaptiveLorenzo, Policy};
 use super::Word;
 use super::mean::Mean;
-use super::segments::scan;
+use super::scan::scan;
 
 /// Elements of a block of the coder that the costs are those of.
 const CODER_BLOCK: usize = 32;

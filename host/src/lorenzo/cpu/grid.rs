@@ -3,6 +3,10 @@
 #![forbid(unsafe_code)]
 
 use super::Word;
+use super::scan::scan;
+
+/// About how many elements are in work at a time.
+const BAND_ELEMENTS: usize = 2048;
 
 /// The same array without the axes that have one element: along those nothing changes.
 pub(super) fn lines(extents: [u64; 3]) -> [usize; 3] {
@@ -30,33 +34,40 @@ fn walk([_, ny, nz]: [usize; 3]) -> impl Iterator<Item = (usize, Neighbours)> {
     })
 }
 
-pub(super) fn forward<T: Word>(extents: [usize; 3], plain: &[T::Cell], output: &mut [T::Cell]) {
-    let nx = extents[0];
-    let line = |number: usize| &plain[number * nx..][..nx];
-    for (number, neighbours) in walk(extents) {
-        let (own, output) = (line(number), &mut output[number * nx..][..nx]);
-        match neighbours {
-            Neighbours { up: Some(up), back: Some(back), both: Some(both) } => {
-                let (up, back, both) = (line(up), line(back), line(both));
-                differences::<T>(output, |x| {
+pub(super) fn forward<T: Word>([nx, ny, nz]: [usize; 3], plain: &[T::Cell], output: &mut [T::Cell]) {
+    let plane = nx * ny;
+    // Lines that have a line before them are taken several at a time: short ones are not worth a loop each.
+    let band = (BAND_ELEMENTS / nx).max(1);
+    for z in 0..nz {
+        for y in (0..1).chain((1..ny).step_by(band)) {
+            let lines = if y == 0 { 1 } else { band.min(ny - y) };
+            let start = z * plane + y * nx;
+            let part = |back: usize| &plain[start - back..][..lines * nx];
+            let (own, output) = (part(0), &mut output[start..][..lines * nx]);
+            if y > 0 && z > 0 {
+                let (up, back, both) = (part(nx), part(plane), part(plane + nx));
+                differences::<T>(nx, output, |x| {
                     T::load(own[x]).minus(T::load(up[x])).minus(T::load(back[x])).plus(T::load(both[x]))
                 });
+            } else if y > 0 || z > 0 {
+                let other = part(if y > 0 { nx } else { plane });
+                differences::<T>(nx, output, |x| T::load(own[x]).minus(T::load(other[x])));
+            } else {
+                differences::<T>(nx, output, |x| T::load(own[x]));
             }
-            Neighbours { up: Some(other), .. } | Neighbours { back: Some(other), .. } => {
-                let other = line(other);
-                differences::<T>(output, |x| T::load(own[x]).minus(T::load(other[x])));
-            }
-            _ => differences::<T>(output, |x| T::load(own[x])),
         }
     }
 }
 
-/// The differences along a line of what is left after those across it.
+/// The differences along lines of `nx` of what is left after those across them.
 #[inline(always)]
-fn differences<T: Word>(output: &mut [T::Cell], across: impl Fn(usize) -> T) {
-    output[0] = across(0).store();
+fn differences<T: Word>(nx: usize, output: &mut [T::Cell], across: impl Fn(usize) -> T) {
+    // As if all were one line, in one sweep; then the first of each.
     for (x, output) in output[1..].iter_mut().enumerate() {
         *output = across(x + 1).minus(across(x)).store();
+    }
+    for x in (0..output.len()).step_by(nx) {
+        output[x] = across(x).store();
     }
 }
 
@@ -83,6 +94,14 @@ pub(super) fn inverse<T: Word>(extents: [usize; 3], output: &[T::Cell], plain: &
 /// The running sums of a line, and what the lines before it add.
 #[inline(always)]
 fn sums<T: Word>(output: &[T::Cell], own: &mut [T::Cell], across: impl Fn(usize) -> T) {
+    if size_of::<T>() == 1 {
+        // The sums of bytes are faster by themselves.
+        scan::<T, false>(output, T::default(), own);
+        for (x, own) in own.iter_mut().enumerate() {
+            *own = T::load(*own).plus(across(x)).store();
+        }
+        return;
+    }
     let mut sum = T::default();
     for (x, (output, own)) in output.iter().zip(own).enumerate() {
         sum = sum.plus(T::load(*output));

@@ -3,6 +3,7 @@
 mod adaptive;
 mod grid;
 mod mean;
+mod scan;
 mod segments;
 mod tiled;
 mod word;

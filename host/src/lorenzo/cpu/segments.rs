@@ -5,6 +5,7 @@
 use super::super::settings::{Order, Segments};
 use super::Word;
 use super::mean::Mean;
+use super::scan::scan;
 
 /// About how many elements are in work at a time: what is written once is still in the first cache when its heads are put right.
 const BAND_ELEMENTS: usize = 2048;
@@ -172,19 +173,4 @@ fn inverse_of<T: Word, const SECOND: bool, const CENTERING: bool>(
             scan::<T, SECOND>(output, head(), plain);
         }
     });
-}
-
-/// The running sums of a segment, or the running sums of those, each plus `head`.
-#[inline(always)]
-pub(super) fn scan<T: Word, const SECOND: bool>(output: &[T::Cell], head: T, plain: &mut [T::Cell]) {
-    let (mut slope, mut value) = (T::default(), head);
-    for (output, plain) in output.iter().zip(plain) {
-        if SECOND {
-            slope = slope.plus(T::load(*output));
-            value = value.plus(slope);
-        } else {
-            value = value.plus(T::load(*output));
-        }
-        *plain = value.store();
-    }
 }
