@@ -2,11 +2,11 @@
 //! `cargo bench --bench lorenzo_device [-- [--size MIB] [--repeat N] [--only TEXT] [FILE]]`.
 //!
 //! The data are a random walk, or FILE, repeated to the size. Each case is checked once: what comes back must be what went in. A time is the median of the
-//! repeats, after two runs to warm up, from event to event around all launches of a call. `of copy` compares the bytes that were read and written, ports
+//! repeats, after runs to warm up, from event to event around all launches of a call. `of copy` compares the bytes that were read and written, ports
 //! and all, with those of the copy.
 
 use warpack::backend::{CudaDevice, DeviceBuffer, Stream};
-use warpack::lorenzo::{AdaptiveLorenzo, Builder, DevicePorts, DevicePortsMut, DevicePredictor, Lorenzo, Policy};
+use warpack::lorenzo::{AdaptiveLorenzo, Builder, DevicePorts, DevicePortsMut, DevicePredictor, Lorenzo, Policy, TiledLorenzo};
 use warpack::stage::clog::{DeviceCodec, REPORT_BYTES, Settings};
 use warpack::stage::lc::clock;
 use warpack::{ChunkSize, ElementType, Result, WordSize};
@@ -167,10 +167,7 @@ fn main() -> Result<()> {
 
     for element in [ElementType::I32, ElementType::I16, ElementType::I8, ElementType::I64] {
         let word = element.bytes();
-        let blocks = [
-            1, 2, 3, 4, 5, 7, 8, 12, 15, 16, 24, 32, 33, 64, 100, 128, 200, 255, 256, 384, 500, 512, 513, 640, 777, 896, 1000,
-            1023, 1024,
-        ];
+        let blocks = [1, 2, 3, 4, 5, 7, 8, 15, 16, 32, 33, 64, 100, 128, 255, 256, 384, 513, 640, 777, 896, 1000, 1023, 1024];
         for centering in [false, true] {
             for order in [1, 2] {
                 for block in blocks {
@@ -207,6 +204,13 @@ fn main() -> Result<()> {
                 if bench.wants(&name) {
                     let lorenzo = AdaptiveLorenzo::builder(element).blocks_per_tile(blocks).policy(policy).build()?;
                     bench.predictor(&name, word, &DevicePredictor::adaptive(lorenzo, &bench.device)?)?;
+                }
+            }
+            for extents in [[4096, 4096, elements >> 24], [512, 512, elements >> 18]] {
+                let name = format!("{element} tiled {} x {} x {}", extents[0], extents[1], extents[2]);
+                if bench.wants(&name) {
+                    let lorenzo = TiledLorenzo::builder(element).extents(extents).build()?;
+                    bench.predictor(&name, word, &DevicePredictor::tiled(lorenzo, &bench.device)?)?;
                 }
             }
             for chunk in [ChunkSize::C4096, ChunkSize::C8192, ChunkSize::C16384] {

@@ -77,7 +77,7 @@ pub const SUM_BYTES: u32 = 21_856;
 
 /// Differences with centering: the sums of a tile's segments, then their means, stand in shared memory.
 pub const fn center_launch(word: u32, aligned: bool) -> Launch {
-    Launch { threads: 256, shared_bytes: SCAN_BYTES + SUM_BYTES, min_blocks: if aligned || word == 8 { 4 } else { 3 } }
+    Launch { threads: 256, shared_bytes: SCAN_BYTES + SUM_BYTES, min_blocks: if aligned { 4 } else { 3 } }
 }
 
 /// Numbers of 32 bits that a sum of a segment of elements of `word` bytes takes: no part overflows, see `SegmentSums`.
@@ -89,14 +89,11 @@ pub const fn sum_parts(word: u32) -> u32 {
     }
 }
 
-/// Sums; as [`forward_launch`].
+/// Sums; as [`forward_launch`]. Means stand in shared memory where a lane may need several.
 pub const fn inverse_launch(word: u32, aligned: bool) -> Launch {
-    let min_blocks = match (aligned, word) {
-        (true, _) => 4,
-        (false, 1 | 2) => 2,
-        (false, _) => 4,
-    };
-    Launch { threads: 256, shared_bytes: SCAN_BYTES, min_blocks }
+    let shared_bytes = if aligned { SCAN_BYTES } else { SCAN_BYTES + SUM_BYTES };
+    let min_blocks = if word == 8 || !aligned && word <= 2 { 2 } else { 3 };
+    Launch { threads: 256, shared_bytes, min_blocks }
 }
 
 /// Block mode: what its kernels are told.

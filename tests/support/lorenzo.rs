@@ -38,12 +38,6 @@ pub trait LorenzoExecutor: Sync {
         usize::MAX
     }
 
-    /// Whether a predictor runs here at all.
-    fn supports(&self, settings: &Settings) -> bool {
-        let _ = settings;
-        true
-    }
-
     /// The ports of `plain`.
     fn forward(&self, settings: &Settings, plain: &[u8]) -> Result<Ports>;
 

@@ -15,7 +15,7 @@ impl Device {
         match settings {
             Settings::Lorenzo(lorenzo) => DevicePredictor::lorenzo(*lorenzo, device),
             Settings::Adaptive(lorenzo) => DevicePredictor::adaptive(*lorenzo, device),
-            Settings::Tiled(_) => unreachable!("not supported"),
+            Settings::Tiled(lorenzo) => DevicePredictor::tiled(*lorenzo, device),
         }
     }
 
@@ -37,10 +37,6 @@ impl Device {
 impl LorenzoExecutor for Device {
     fn name(&self) -> &str {
         "cuda"
-    }
-
-    fn supports(&self, settings: &Settings) -> bool {
-        !matches!(settings, Settings::Tiled(_))
     }
 
     fn forward(&self, settings: &Settings, plain: &[u8]) -> Result<Ports> {

@@ -2,16 +2,18 @@
 
 use super::emulator::{self, Kernels, Memory, Tails, run};
 use super::lorenzo::{LorenzoExecutor, Settings};
+use super::lorenzo_nd;
 use cuda_std::vector::U32x4;
 use gpu_kernels::lorenzo::block::{center, forward, inverse};
-use gpu_kernels::lorenzo::{adaptive, fused};
+use gpu_kernels::lorenzo::{adaptive, fused, tiled};
 use shared_types::clog::{DECODE, FUSED_ENCODE};
 use shared_types::lc::{ChunkSize, TILE_BYTES};
 use shared_types::lorenzo::{
     ADAPTIVE, AdaptiveParams, BlockKind, BlockParams, CENTER_SMALL, center_launch, forward_launch, inverse_launch,
 };
+use shared_types::lorenzo_tiled::Tiled;
 use warpack::Result;
-use warpack::lorenzo::{AdaptiveLorenzo, Lorenzo, Policy, Ports, Predictor};
+use warpack::lorenzo::{AdaptiveLorenzo, Lorenzo, Mode, Policy, Ports, Predictor, TiledLorenzo};
 use warpack::stage::lc::{Decoded, Settings as ChunkSettings};
 
 type Forward = unsafe fn(*const U32x4, *mut U32x4, BlockParams);
@@ -82,14 +84,6 @@ impl LorenzoExecutor for Emulator {
         70_000
     }
 
-    fn supports(&self, settings: &Settings) -> bool {
-        match settings {
-            Settings::Lorenzo(lorenzo) => lorenzo.segments().is_some(),
-            Settings::Adaptive(_) => true,
-            Settings::Tiled(_) => false,
-        }
-    }
-
     fn forward(&self, settings: &Settings, plain: &[u8]) -> Result<Ports> {
         let word = settings.element().bytes() as u32;
         let elements = (plain.len() as u64) / u64::from(word);
@@ -100,8 +94,17 @@ impl LorenzoExecutor for Emulator {
         let lorenzo = match settings {
             Settings::Lorenzo(lorenzo) => lorenzo,
             Settings::Adaptive(lorenzo) => return Ok(adaptive_forward(lorenzo, plain)),
-            Settings::Tiled(_) => unreachable!("not supported"),
+            Settings::Tiled(tiled) => {
+                let plan = tiled_plan(tiled, elements);
+                let kernel = if word == 2 { tiled::lorenzo_tiled_w2 } else { tiled::lorenzo_tiled_w4 };
+                let output = lorenzo_nd::run_tiled(&plan, kernel, plain, sizes.output as usize);
+                return Ok(Ports { output, ..Ports::default() });
+            }
         };
+        if let Mode::Grid { extents } = lorenzo.mode() {
+            let output = lorenzo_nd::forward(plain, extents.map(|extent| extent as usize), word as usize);
+            return Ok(Ports { output, ..Ports::default() });
+        }
         let (params, centering) = block(lorenzo, elements).expect("supported");
         let (mut input, mut output) = (Memory::new(plain.len(), plain), Memory::new(sizes.output as usize, &[]));
         let mut means = Memory::new(sizes.means as usize, &[]);
@@ -137,8 +140,15 @@ impl LorenzoExecutor for Emulator {
         let lorenzo = match settings {
             Settings::Lorenzo(lorenzo) => lorenzo,
             Settings::Adaptive(lorenzo) => return Ok(adaptive_inverse(lorenzo, ports, bytes)),
-            Settings::Tiled(_) => unreachable!("not supported"),
+            Settings::Tiled(tiled) => {
+                let plan = tiled_plan(tiled, elements as u64);
+                let kernel = if word == 2 { tiled::lorenzo_untiled_w2 } else { tiled::lorenzo_untiled_w4 };
+                return Ok(lorenzo_nd::run_tiled(&plan, kernel, &ports.output, bytes));
+            }
         };
+        if let Mode::Grid { extents } = lorenzo.mode() {
+            return Ok(lorenzo_nd::inverse(&ports.output, extents.map(|extent| extent as usize), word as usize));
+        }
         let (params, centering) = block(lorenzo, elements as u64).expect("supported");
         let (mut input, mut output) = (Memory::new(bytes, &ports.output), Memory::new(bytes, &[]));
         let mut means = Memory::new(ports.means.len(), &ports.means);
@@ -151,6 +161,11 @@ impl LorenzoExecutor for Emulator {
         output.assert_guarded("output");
         Ok(output.bytes().to_vec())
     }
+}
+
+fn tiled_plan(lorenzo: &TiledLorenzo, elements: u64) -> Tiled {
+    let extents = lorenzo.extents().unwrap_or([elements, 1, 1]);
+    Tiled::plan(extents.map(|extent| extent.max(1)), lorenzo.tile().map(u32::from))
 }
 
 fn adaptive_params(lorenzo: &AdaptiveLorenzo, bytes: usize) -> AdaptiveParams {

@@ -12,6 +12,8 @@ pub mod lorenzo;
 pub mod lorenzo_device;
 #[cfg(feature = "cuda")]
 pub mod lorenzo_emulator;
+#[cfg(feature = "cuda")]
+pub mod lorenzo_nd;
 pub mod vectors;
 
 use std::fmt::Debug;

@@ -156,32 +156,39 @@ unsafe fn forward<const W: u32>(
         let there = |v: Lane| if have == Tile::<W>::LANE { v } else { keep::<W>(v, (1 << have) - 1) };
         let (d, e) = (there(d), there(e));
         let begins = place.position == 0 && have > 0;
-        // Centered: the first element less the mean; in second order the one after it more by as much.
-        let mean = if begins { s.sums.mean::<W>(place.segment, block) as u32 } else { 0 };
-        let pair = if W == 2 { (mean & 0xFFFF, mean << 16) } else { (mean, 0) };
-        let dc = sub::<W>(d, [pair.0, 0, 0, 0]);
-        let plus = if W == 2 { [pair.1, 0, 0, 0] } else { [0, mean, 0, 0] };
-        let ec = there(sub::<W>(add::<W>(e, plus), [pair.0, 0, 0, 0]));
         let lanes = CODER_BLOCK * W / 16;
         let leads = warp::lane_id().is_multiple_of(lanes);
-        let mut firsts = [0; 4];
-        let mut rests = [0; 4];
-        let each = [d, e, dc, ec];
-        for c in 0..4 {
-            let (rest, first) = magnitudes::<W>(each[c]);
-            firsts[c] = first;
-            rests[c] = if leads { rest } else { rest | first };
-        }
+        // Of each coder's block the bits of all but the leading lane's elements, in that lane.
+        let ((rest_d, first_d), (rest_e, first_e)) = (magnitudes::<W>(d), magnitudes::<W>(e));
+        let others = |rest: u32, first: u32| if leads { 0 } else { rest | first };
+        let (mut others_d, mut others_e) = (others(rest_d, first_d), others(rest_e, first_e));
         if W == 2 {
-            let (a, b) = (group_or(rests[0] | rests[1] << 16, lanes), group_or(rests[2] | rests[3] << 16, lanes));
-            rests = [a & 0xFFFF, a >> 16, b & 0xFFFF, b >> 16];
+            let both = group_or(others_d | others_e << 16, lanes);
+            (others_d, others_e) = (both & 0xFFFF, both >> 16);
         } else {
-            rests = [group_or(rests[0], lanes), group_or(rests[1], lanes), group_or(rests[2], lanes), group_or(rests[3], lanes)];
+            (others_d, others_e) = (group_or(others_d, lanes), group_or(others_e, lanes));
         }
         if leads && have > 0 {
-            for c in 0..4 {
-                let bytes = cost(firsts[c], rests[c], params.outlier != 0);
-                s.cost.fetch_add((place.segment * 4) as usize + c, bytes);
+            let outlier = params.outlier != 0;
+            let bytes_d = cost(first_d, others_d | rest_d, outlier);
+            let bytes_e = cost(first_e, others_e | rest_e, outlier);
+            let at = (place.segment * 4) as usize;
+            s.cost.fetch_add(at, bytes_d);
+            s.cost.fetch_add(at + 1, bytes_e);
+            if begins {
+                // Centered, only the tile's first element is another: less the mean; in second order the one after it, too: more
+                // by as much.
+                let mean = s.sums.mean::<W>(place.segment, block) as u32;
+                let (pair, plus) =
+                    if W == 2 { (mean & 0xFFFF, [mean << 16, 0, 0, 0]) } else { (mean, [0, mean, 0, 0]) };
+                let minus = |v: Lane| sub::<W>(v, [pair, 0, 0, 0]);
+                let (rest_dc, first_dc) = magnitudes::<W>(minus(d));
+                let (rest_ec, first_ec) = magnitudes::<W>(there(minus(add::<W>(e, plus))));
+                // What these cost more, or less; modulo 2^32.
+                let more_d = cost(first_dc, others_d | rest_dc, outlier).wrapping_sub(bytes_d);
+                let more_e = cost(first_ec, others_e | rest_ec, outlier).wrapping_sub(bytes_e);
+                s.cost.write(at + 2, more_d);
+                s.cost.write(at + 3, more_e);
             }
         }
     });
@@ -192,7 +199,9 @@ unsafe fn forward<const W: u32>(
         let mut best = s.cost.read((thread * 4) as usize);
         for c in 1..4u32 {
             let allowed = (c & 1 == 0 || params.order2 != 0) && (c & 2 == 0 || params.centering != 0);
-            let bytes = s.cost.read((thread * 4 + c) as usize) + if c & 2 != 0 { W } else { 0 };
+            let own = s.cost.read((thread * 4 + c) as usize);
+            let bytes =
+                if c & 2 != 0 { own.wrapping_add(s.cost.read((thread * 4 + (c & 1)) as usize)).wrapping_add(W) } else { own };
             if allowed && bytes < best {
                 (best, choice) = (bytes, c);
             }
@@ -284,24 +293,11 @@ unsafe fn inverse<const W: u32>(
     }
     count_centered(s, choice);
     let own = s.rank.read(TILES);
-    if thread < 32 {
+    if thread == 0 {
         // SAFETY: the launch gives every block a word.
-        unsafe {
-            if thread == 0 {
-                look_back::publish(look_back, thread::block_idx_x(), own);
-            }
-            warp::sync_warp(ALL_LANES);
-            let base = look_back::exclusive_sum(look_back, thread::block_idx_x(), own);
-            if thread == 0 {
-                s.base.write(0, base);
-                if thread::block_idx_x() == thread::grid_dim_x() - 1 {
-                    *centered = u64::from(base) + u64::from(own);
-                }
-            }
-        }
+        unsafe { look_back::publish(look_back, thread::block_idx_x(), own) };
     }
-    let twice = thread::sync_threads_or(choice & 1) != 0; // base
-    let base = u64::from(s.base.read(0));
+    let twice = thread::sync_threads_or(choice & 1) != 0;
 
     let mut pass = 0;
     while pass < 1 + u32::from(twice) {
@@ -324,6 +320,19 @@ unsafe fn inverse<const W: u32>(
         });
         pass += 1;
     }
+    if thread < 32 {
+        // SAFETY: as for `publish`.
+        let base = unsafe { look_back::exclusive_sum(look_back, thread::block_idx_x(), own) };
+        if thread == 0 {
+            s.base.write(0, base);
+            if thread::block_idx_x() == thread::grid_dim_x() - 1 {
+                // SAFETY: the caller's promise.
+                unsafe { *centered = u64::from(base) + u64::from(own) };
+            }
+        }
+    }
+    thread::sync_threads(); // base
+    let base = u64::from(s.base.read(0));
     for_lines!(I => {
         let segment = places[I].segment;
         let mut mean = 0;

@@ -5,6 +5,29 @@ use cuda_std::{
     vector::U32x4,
 };
 
+/// Repeats `$body` for the elements 0 to 15, each time with `$k` as a constant, so that what it indexes stays in registers.
+#[cfg(target_arch = "nvptx64")]
+macro_rules! for_elements {
+    ($k:ident => $body:expr) => {{
+        for_elements!($k, $body, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    }};
+    ($k:ident, $body:expr, $($element:literal),*) => {$({
+        const $k: usize = $element;
+        $body
+    })*};
+}
+/// The same as a loop: on the host, time to compile counts.
+#[cfg(not(target_arch = "nvptx64"))]
+macro_rules! for_elements {
+    ($k:ident => $body:expr) => {
+        #[allow(non_snake_case, clippy::needless_range_loop, reason = "a constant on a device")]
+        for $k in 0..16 {
+            $body
+        }
+    };
+}
+pub(crate) use for_elements;
+
 /// A lane's 16 bytes: `16 / W` elements.
 pub type Lane = [u32; 4];
 
@@ -198,8 +221,8 @@ pub fn signed_sum<const W: u32>(v: Lane) -> u64 {
 pub fn prefix_sums<const W: u32>(v: Lane, flags: u32) -> Lane {
     let mut x = [0; 16];
     x[0] = element::<W>(v, 0);
-    for k in 1..(16 / W) as usize {
-        x[k] = element::<W>(v, k).wrapping_add(if flags >> k & 1 == 0 { x[k - 1] } else { 0 });
-    }
+    for_elements!(K => if K > 0 && K < (16 / W) as usize {
+        x[K] = element::<W>(v, K).wrapping_add(if flags >> K & 1 == 0 { x[K - 1] } else { 0 });
+    });
     pack::<W>(&x)
 }

@@ -6,7 +6,7 @@
 //! | mean | thread `t`: segments `t`, `t + 256`, .. | sums to rounded means | the means, in `sums` too |
 //! | difference | every warp, row by row | each segment's first element from the mean, all others from the one before | the output |
 
-use super::super::packed::{Lane, element, keep, mask, pack, shift_in, sub};
+use super::super::packed::{Lane, element, for_elements, keep, mask, pack, shift_in, sub};
 use super::difference::{differences, plain_differences};
 use super::sums::{SegmentSums, mean};
 use super::tile::{Ends, Place, Tile};
@@ -130,28 +130,29 @@ fn small_means<const W: u32, const B: usize>(v: Lane, tile: Tile<W>, at: u32, pa
         _ => element::<W>(v, k),
     };
     let lane = (16 / W) as usize;
-    for j in 0..lane / B {
-        let mut sum = 0u64;
-        for k in 0..B {
-            sum = sum.wrapping_add(signed(j * B + k));
+    let mut sum = 0u64;
+    for_elements!(K => if K < lane {
+        sum = sum.wrapping_add(signed(K));
+        if (K + 1) % B == 0 {
+            // Only the array's very last segment can be shorter.
+            let last = at + K as u32 + 1 > tile.live;
+            packed[K / B] = if B == 1 {
+                element::<W>(v, K)
+            } else if last {
+                mean::<W>(sum, true, params)
+            } else {
+                // Rounded away from zero; `mean` without a division.
+                let half = B as u64 / 2;
+                let rounded = if (sum as i64) < 0 { sum.wrapping_sub(half) } else { sum.wrapping_add(half) } as i64;
+                let quotient = rounded.unsigned_abs() >> B.trailing_zeros();
+                if rounded < 0 { 0u64.wrapping_sub(quotient) } else { quotient }
+            };
+            sum = 0;
         }
-        // Only the array's very last segment can be shorter.
-        let last = at + (j * B) as u32 + B as u32 > tile.live;
-        packed[j] = if B == 1 {
-            element::<W>(v, j)
-        } else if last {
-            mean::<W>(sum, true, params)
-        } else {
-            // Rounded away from zero; `mean` without a division.
-            let half = B as u64 / 2;
-            let rounded = if (sum as i64) < 0 { sum.wrapping_sub(half) } else { sum.wrapping_add(half) } as i64;
-            let quotient = rounded.unsigned_abs() >> B.trailing_zeros();
-            if rounded < 0 { 0u64.wrapping_sub(quotient) } else { quotient }
-        };
-        for k in 0..B {
-            spread[j * B + k] = packed[j];
-        }
-    }
+    });
+    for_elements!(K => if K < lane {
+        spread[K] = packed[K / B];
+    });
     (pack::<W>(&packed), pack::<W>(&spread))
 }
 

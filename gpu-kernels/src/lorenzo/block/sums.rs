@@ -3,10 +3,10 @@
 //! A sum of 32 bits takes the elements as they are (`W` up to 2: at most 1024 times 2^15). Longer elements are added up 16 bits at a
 //! time, so that no part overflows: shared memory adds words of 32 bits in one instruction.
 
-use super::super::packed::{Lane, element, keep, signed_sum};
-use super::tile::{Place, Tile};
+use super::super::packed::{Lane, element, for_elements, keep, signed_sum};
+use super::tile::{Place, Tile, get};
 use crate::collectives::ALL_LANES;
-use cuda_std::{shared::SharedArray, thread, warp};
+use cuda_std::{shared::SharedArray, thread, vector::U32x4, warp};
 use shared_types::lorenzo::{BlockParams, SUM_BYTES, sum_parts};
 
 /// Parts of a sum; those that an element size does not need are 0.
@@ -84,6 +84,28 @@ impl SegmentSums {
         }
     }
 
+    /// Fills in the means of the tile, whose first segment is `first` of the array's. All threads of a block call this, and pass a barrier
+    /// before they ask for one.
+    ///
+    /// # Safety
+    /// `means` is aligned and holds the array's.
+    #[inline(always)]
+    pub unsafe fn load_means<const W: u32>(&self, means: *const U32x4, first: u64, params: &BlockParams) {
+        let rest = params.segments - first;
+        let segments = if rest < u64::from(params.tile_segments) { rest as u32 } else { params.tile_segments };
+        let mut segment = thread::thread_idx_x();
+        while segment < params.tile_segments {
+            // SAFETY: a segment of the array.
+            let mean = if segment < segments { unsafe { get::<W>(means, (first + u64::from(segment)) as usize) } } else { 0 };
+            let at = (segment * sum_parts(W)) as usize;
+            self.0.write(at, mean as u32);
+            if W == 8 {
+                self.0.write(at + 1, (mean >> 32) as u32);
+            }
+            segment += thread::block_dim_x();
+        }
+    }
+
     /// Adds to a segment's sum. Segments that are not the tile's are left alone.
     #[inline(always)]
     fn add<const W: u32>(&self, segment: u32, parts: Parts, params: &BlockParams) {
@@ -141,14 +163,14 @@ impl SegmentSums {
             }
         } else {
             let (mut parts, mut segment) = (element_parts::<W>(v, 0), place.segment);
-            for k in 1..Tile::<W>::LANE {
-                if inside >> k & 1 != 0 {
+            for_elements!(K => if K > 0 && K < Tile::<W>::LANE as usize {
+                if inside >> K & 1 != 0 {
                     self.add::<W>(segment, parts, params);
                     segment = segment.wrapping_add(1);
                     parts = [0; 4];
                 }
-                parts = add_parts(parts, element_parts::<W>(v, k as usize));
-            }
+                parts = add_parts(parts, element_parts::<W>(v, K));
+            });
             self.add::<W>(segment, parts, params);
         }
     }

@@ -2,15 +2,19 @@
 
 use super::super::packed::{Lane, element, keep, lane_of, starts, vector_of, wide};
 use super::LINES;
-use cuda_std::{
-    bits::{funnel_shift_left_wrap, funnel_shift_right_wrap},
-    global,
-    shared::SharedArray,
-    thread,
-    vector::U32x4,
-    warp,
-};
+use cuda_std::{bits::funnel_shift_left_wrap, global, shared::SharedArray, thread, vector::U32x4, warp};
 use shared_types::lorenzo::{BlockParams, ROWS};
+
+/// Repeats `$body` for the registers 0 to 3 of a lane, each time with `$r` as a constant.
+macro_rules! for_registers {
+    ($r:ident => $body:expr) => {{
+        for_registers!($r, $body, 0, 1, 2, 3);
+    }};
+    ($r:ident, $body:expr, $($register:literal),*) => {$({
+        const $r: usize = $register;
+        $body
+    })*};
+}
 
 /// A lane's part of a tile of elements of `W` bytes.
 ///
@@ -98,14 +102,18 @@ impl<const W: u32> Tile<W> {
             if have == Self::LANE {
                 lane_of(global::load_streaming_v4(from))
             } else {
-                // The array's last elements, byte by byte from behind.
-                let (from, mut v) = (from.cast::<u8>(), [0u32; 4]);
-                let mut left = have * W;
-                while left > 0 {
-                    left -= 1;
-                    let up = |below: u32, own: u32| funnel_shift_left_wrap(below, own, 8);
-                    v = [v[0] << 8 | u32::from(*from.add(left as usize)), up(v[0], v[1]), up(v[1], v[2]), up(v[2], v[3])];
-                }
+                // The array's last elements: whole registers where there are such, else bytes.
+                let (from, bytes) = (from.cast::<u8>(), have * W);
+                let mut v = [0; 4];
+                for_registers!(R => if 4 * R as u32 + 4 <= bytes {
+                    v[R] = *from.add(4 * R).cast::<u32>();
+                } else if W < 4 {
+                    let mut left = bytes.saturating_sub(4 * R as u32);
+                    while left > 0 {
+                        left -= 1;
+                        v[R] = v[R] << 8 | u32::from(*from.add(4 * R + left as usize));
+                    }
+                });
                 v
             }
         };
@@ -126,22 +134,32 @@ impl<const W: u32> Tile<W> {
                 global::store_streaming_v4(to, vector_of(v));
                 return;
             }
-            let (to, mut v) = (to.cast::<u8>(), v);
-            let mut k = 0;
-            while k < have {
-                if k >= skip {
-                    put::<W>(to.add((k * W) as usize), v);
+            // A lane at an end of the tile: whole registers where there are such, else elements.
+            let to = to.cast::<u8>();
+            let each = if W < 4 { 4 / W } else { 1 };
+            for_registers!(R => if W < 8 || R % 2 == 0 {
+                let first = R as u32 * 4 / W;
+                if first >= skip && first + each <= have {
+                    if W == 8 {
+                        *to.add(4 * R).cast::<u64>() = wide(v[R], v[(R + 1) % 4]);
+                    } else {
+                        *to.add(4 * R).cast::<u32>() = v[R];
+                    }
+                } else if W < 4 {
+                    let mut k = 0;
+                    while k < each {
+                        if first + k >= skip && first + k < have {
+                            let part = v[R] >> (8 * W * k);
+                            if W == 1 {
+                                *to.add(4 * R + k as usize) = part as u8;
+                            } else {
+                                *to.add(4 * R + 2 * k as usize).cast::<u16>() = part as u16;
+                            }
+                        }
+                        k += 1;
+                    }
                 }
-                v = if W == 8 {
-                    [v[2], v[3], 0, 0]
-                } else if W == 4 {
-                    [v[1], v[2], v[3], 0]
-                } else {
-                    let down = |own: u32, above: u32| funnel_shift_right_wrap(own, above, 8 * W);
-                    [down(v[0], v[1]), down(v[1], v[2]), down(v[2], v[3]), v[3] >> (8 * W % 32)]
-                };
-                k += 1;
-            }
+            });
         }
     }
 
@@ -166,23 +184,6 @@ impl<const W: u32> Tile<W> {
 /// The last two elements of each warp's rows, the last one first.
 #[repr(C)]
 pub struct Ends(SharedArray<u64, 16>);
-
-/// Writes the first element of `v`.
-///
-/// # Safety
-/// `to` is aligned to an element and writable.
-#[inline(always)]
-unsafe fn put<const W: u32>(to: *mut u8, v: Lane) {
-    // SAFETY: the caller's word.
-    unsafe {
-        match W {
-            1 => *to = v[0] as u8,
-            2 => *to.cast::<u16>() = v[0] as u16,
-            4 => *to.cast::<u32>() = v[0],
-            _ => *to.cast::<u64>() = wide(v[0], v[1]),
-        }
-    }
-}
 
 impl Place {
     /// The same lane's place in the next row.

@@ -4,11 +4,12 @@
 
 mod names;
 
-use super::{AdaptiveLorenzo, Lorenzo, Mode, Policy, PortBytes, Predictor, Segments};
+use super::{AdaptiveLorenzo, Lorenzo, Mode, Policy, PortBytes, Predictor, Segments, TiledLorenzo};
 use crate::backend::{Arg, CudaDevice, DeviceSlice, DeviceSliceMut, Kernel, Stream, check_buffer};
 use crate::{Error, Result};
 use shared_types::lorenzo::{ADAPTIVE, AdaptiveParams, BlockParams};
 use shared_types::lorenzo_nd::{Extents, Forward, Inverse};
+use shared_types::lorenzo_tiled::{TILED, Tiled};
 
 /// Bytes of the number of means that [`DevicePredictor`]'s directions leave: a `u64`.
 pub const MEANS_COUNT_BYTES: usize = 8;
@@ -47,6 +48,8 @@ enum Plan {
     Grid { lorenzo: Lorenzo, forward: (Kernel, Box<Forward>), inverse: (Vec<Kernel>, Box<Inverse>) },
     /// Tiles that choose.
     Adaptive { lorenzo: AdaptiveLorenzo, forward: Kernel, inverse: Kernel },
+    /// Tiles.
+    Tiled { lorenzo: TiledLorenzo, forward: Kernel, inverse: Kernel },
 }
 
 /// Ports in a device's memory, to read; those that the predictor does not have are not looked at.
@@ -85,6 +88,11 @@ fn adaptive_params(lorenzo: &AdaptiveLorenzo, elements: u64) -> AdaptiveParams {
         lorenzo.enable_centering(),
         lorenzo.policy() == Policy::Outlier,
     )
+}
+
+fn tiled_plan(lorenzo: &TiledLorenzo, elements: u64) -> Tiled {
+    let extents = lorenzo.extents().unwrap_or([elements, 1, 1]);
+    Tiled::plan(extents.map(|extent| extent.max(1)), lorenzo.tile().map(u32::from))
 }
 
 /// Blocks of a grid.
@@ -144,6 +152,19 @@ impl DevicePredictor {
         Ok(Self { device: device.clone(), plan })
     }
 
+    /// `tiled_lorenzo` on `device`.
+    ///
+    /// # Errors
+    /// [`Error::Cuda`] where the kernels can't be loaded.
+    pub fn tiled(lorenzo: TiledLorenzo, device: &CudaDevice) -> Result<Self> {
+        let (forward, inverse) = match lorenzo.element().bytes() {
+            2 => ("lorenzo_tiled_w2", "lorenzo_untiled_w2"),
+            _ => ("lorenzo_tiled_w4", "lorenzo_untiled_w4"),
+        };
+        let plan = Plan::Tiled { lorenzo, forward: device.kernel(forward, TILED)?, inverse: device.kernel(inverse, TILED)? };
+        Ok(Self { device: device.clone(), plan })
+    }
+
     /// The device that the predictor works on.
     pub fn device(&self) -> &CudaDevice {
         &self.device
@@ -153,6 +174,7 @@ impl DevicePredictor {
         match &self.plan {
             Plan::Block { lorenzo, .. } | Plan::Grid { lorenzo, .. } => lorenzo,
             Plan::Adaptive { lorenzo, .. } => lorenzo,
+            Plan::Tiled { lorenzo, .. } => lorenzo,
         }
     }
 
@@ -172,7 +194,7 @@ impl DevicePredictor {
     pub fn scratch_bytes(&self, plain_bytes: u64) -> Result<usize> {
         let _ = self.port_bytes(plain_bytes)?;
         Ok(match &self.plan {
-            Plan::Block { .. } => 0,
+            Plan::Block { .. } | Plan::Tiled { .. } => 0,
             Plan::Grid { inverse, .. } => {
                 let bytes = inverse.1.scratch_bytes;
                 usize::try_from(bytes).map_err(|_| Error::TooLong { bytes, max: isize::MAX as u64 })?
@@ -226,6 +248,10 @@ impl DevicePredictor {
                     } else {
                         forward.launch(stream, blocks, &[plain, output, Arg::of(&params)])
                     }
+                }
+                Plan::Tiled { lorenzo, forward, .. } => {
+                    let plan = tiled_plan(lorenzo, elements);
+                    forward.launch(stream, grid(plan.blocks)?, &[plain, output, Arg::of(&plan.params)])
                 }
                 Plan::Grid { forward: (kernel, step), .. } => {
                     kernel.launch(stream, grid(step.blocks)?, &[plain, output, Arg::of(&step.params)])
@@ -293,6 +319,10 @@ impl DevicePredictor {
                     let none = 0u64;
                     let means = if sizes.means > 0 { ports.means.arg() } else { Arg::of(&none) };
                     inverse.launch(stream, grid(params.tiles())?, &[output, means, plain, Arg::of(&params)])
+                }
+                Plan::Tiled { lorenzo, inverse, .. } => {
+                    let plan = tiled_plan(lorenzo, elements);
+                    inverse.launch(stream, grid(plan.blocks)?, &[output, plain, Arg::of(&plan.params)])
                 }
                 Plan::Grid { inverse: (kernels, plan), .. } => {
                     for (kernel, step) in kernels.iter().zip(plan.steps()) {

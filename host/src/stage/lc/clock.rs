@@ -16,7 +16,7 @@ pub struct Clocked {
     pub copy: Vec<Duration>,
 }
 
-/// Encodes and decodes `plain` on the device `repeat` times by its clock, after two runs to warm up each. What comes out is compared
+/// Encodes and decodes `plain` on the device `repeat` times by its clock, after runs to warm up each. What comes out is compared
 /// with `coded`, the stream of `plain`, and with `plain`.
 ///
 /// # Errors
@@ -63,21 +63,26 @@ pub fn measure(codec: &DeviceCodec, plain: &[u8], coded: &[u8], repeat: u32) -> 
     Ok(Clocked { encode, decode, copy })
 }
 
-/// How long what `work` puts into `stream` takes the device, `repeat` times after two runs to warm up: from event to event.
+/// For how long a device works before its time is taken: clocks rise while it does.
+const WARM_UP: Duration = Duration::from_millis(25);
+
+/// How long what `work` puts into `stream` takes the device, `repeat` times after runs to warm up: from event to event.
 ///
 /// # Errors
 /// [`Error::Cuda`] from the driver, and what `work` returns.
 pub fn timed(stream: &Stream, repeat: u32, mut work: impl FnMut() -> Result<()>) -> Result<Vec<Duration>> {
-    let mut times = Vec::new();
-    for run in 0..repeat + 2 {
-        let (start, end) = (Event::new(stream.device())?, Event::new(stream.device())?);
-        stream.record(&start)?;
-        work()?;
-        stream.record(&end)?;
-        end.synchronize()?;
-        if run >= 2 {
-            times.push(Duration::from_secs_f64(f64::from(end.milliseconds_since(&start)?) / 1e3));
-        }
+    let mut warm = Duration::ZERO;
+    while warm < WARM_UP {
+        warm += time_one(stream, &mut work)?.max(Duration::from_micros(10));
     }
-    Ok(times)
+    (0..repeat).map(|_| time_one(stream, &mut work)).collect()
+}
+
+fn time_one(stream: &Stream, work: &mut impl FnMut() -> Result<()>) -> Result<Duration> {
+    let (start, end) = (Event::new(stream.device())?, Event::new(stream.device())?);
+    stream.record(&start)?;
+    work()?;
+    stream.record(&end)?;
+    end.synchronize()?;
+    Ok(Duration::from_secs_f64(f64::from(end.milliseconds_since(&start)?) / 1e3))
 }
