@@ -76,8 +76,9 @@ pub const CENTER_SMALL: Launch = Launch { threads: 256, shared_bytes: 0, min_blo
 pub const SUM_BYTES: u32 = 21_856;
 
 /// Differences with centering: the sums of a tile's segments, then their means, stand in shared memory.
-pub const fn center_launch(aligned: bool) -> Launch {
-    Launch { threads: 256, shared_bytes: SCAN_BYTES + SUM_BYTES, min_blocks: if aligned { 4 } else { 3 } }
+pub const fn center_launch(word: u32, aligned: bool) -> Launch {
+    let min_blocks = if aligned && word != 4 { 4 } else { 3 };
+    Launch { threads: 256, shared_bytes: SCAN_BYTES + SUM_BYTES, min_blocks }
 }
 
 /// Numbers of 32 bits that a sum of a segment of elements of `word` bytes takes: no part overflows, see `SegmentSums`.
@@ -93,13 +94,16 @@ pub const fn sum_parts(word: u32) -> u32 {
 pub const fn inverse_launch(word: u32, aligned: bool, centered: bool) -> Launch {
     let shared_bytes = if centered && !aligned { SCAN_BYTES + SUM_BYTES } else { SCAN_BYTES };
     let min_blocks = match (word, aligned, centered) {
-        (1, true, false) | (2, false, false) => 3,
-        (1, ..) | (2, false, true) => 2,
+        (1, false, _) | (2 | 8, false, true) => 2,
+        (1, true, _) | (2 | 8, false, false) => 3,
         (_, _, false) => 4,
         (_, _, true) => 3,
     };
     Launch { threads: 256, shared_bytes, min_blocks }
 }
+
+/// Sums where [`BlockKind::Short`].
+pub const INVERSE_SHORT: Launch = Launch { threads: 256, shared_bytes: SCAN_BYTES + SUM_BYTES, min_blocks: 3 };
 
 /// Sums where [`BlockKind::Small`].
 pub const INVERSE_SMALL: Launch = Launch { threads: 256, shared_bytes: 0, min_blocks: 4 };
@@ -138,8 +142,8 @@ pub struct BlockParams {
     pub independent: u32,
     /// Lanes that have one segment alone if they are aligned to this, 1 to 32: for segments of whole multiples of 16 bytes.
     pub group: u32,
-    /// 0.
-    pub reserved: u32,
+    /// Lanes that a segment goes through at most, 1 to 32.
+    pub reach: u32,
 }
 
 const fn min(a: u32, b: u32) -> u32 {
@@ -153,7 +157,10 @@ pub enum BlockKind {
     Aligned,
     /// Segments are a power of two of elements, and 8 bytes at most: a lane has several whole ones.
     Small,
-    /// All others.
+    /// Segments are shorter than a lane's 16 bytes, and no power of two of elements: one goes through two lanes at most, and a segment
+    /// begins in every lane.
+    Short,
+    /// All others: at most one segment begins in a lane, anywhere.
     Any,
 }
 
@@ -193,7 +200,7 @@ impl BlockParams {
             row_rest: row % length,
             order,
             group: 1 << min((bytes / 16).trailing_zeros(), 5),
-            reserved: 0,
+            reach: min((bytes - 1).div_ceil(16) + (lead != 0) as u32, 32),
             independent: (lead == 0 && (ROWS * row).is_multiple_of(length)) as u32,
         }
     }
@@ -207,14 +214,24 @@ impl BlockParams {
     pub const fn kind(&self, word: u32) -> BlockKind {
         match (self.length * word).is_multiple_of(16) {
             true => BlockKind::Aligned,
+            false if self.length * word > 16 => BlockKind::Any,
             false if self.length.is_power_of_two() => BlockKind::Small,
-            false => BlockKind::Any,
+            false => BlockKind::Short,
         }
     }
 }
 
-/// Adaptive: the shape of both directions.
-pub const ADAPTIVE: Launch = Launch { threads: 256, shared_bytes: SCAN_BYTES + SUM_BYTES + 5632, min_blocks: 2 };
+/// Adaptive, forward.
+pub const ADAPTIVE_FORWARD: Launch = Launch { threads: 256, shared_bytes: SCAN_BYTES + SUM_BYTES + 4352, min_blocks: 3 };
+
+/// Adaptive, backward.
+pub const ADAPTIVE_INVERSE: Launch = Launch { threads: 256, shared_bytes: SCAN_BYTES, min_blocks: 3 };
+
+/// Adaptive: the launches over modes and means.
+pub const ADAPTIVE_MEANS: Launch = Launch { threads: 256, shared_bytes: 48, min_blocks: 4 };
+
+/// Tiles of a block of [`ADAPTIVE_MEANS`].
+pub const MEANS_TILES: u32 = 2048;
 
 /// Adaptive, backward: stands beside the number of means where the modes' last byte has bits set that belong to no tile.
 pub const MODES_PADDING: u64 = 1 << 63;
@@ -249,6 +266,18 @@ impl AdaptiveParams {
             outlier: outlier as u32,
             reserved: 0,
         }
+    }
+
+    /// Blocks to launch of [`ADAPTIVE_MEANS`].
+    pub const fn means_blocks(&self) -> u64 {
+        self.block.segments.div_ceil(MEANS_TILES as u64)
+    }
+
+    /// Bytes of scratch for elements of `word` bytes: what the blocks of [`ADAPTIVE_MEANS`] tell each other, zero before, and behind it
+    /// a mean for every tile, which begin at the first number.
+    pub const fn scratch_bytes(&self, word: u32) -> (u64, u64) {
+        let look_back = (8 * self.means_blocks()).next_multiple_of(16);
+        (look_back, look_back + self.block.segments * word as u64)
     }
 }
 

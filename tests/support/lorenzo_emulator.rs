@@ -9,8 +9,8 @@ use gpu_kernels::lorenzo::{adaptive, fused, tiled};
 use shared_types::clog::{DECODE, FUSED_ENCODE};
 use shared_types::lc::{ChunkSize, TILE_BYTES};
 use shared_types::lorenzo::{
-    ADAPTIVE, AdaptiveParams, BlockKind, BlockParams, CENTER_SMALL, INVERSE_SMALL, MODES_PADDING, center_launch,
-    forward_launch, inverse_launch,
+    ADAPTIVE_FORWARD, ADAPTIVE_INVERSE, ADAPTIVE_MEANS, AdaptiveParams, BlockKind, BlockParams, CENTER_SMALL, INVERSE_SHORT,
+    INVERSE_SMALL, MODES_PADDING, center_launch, forward_launch, inverse_launch,
 };
 use shared_types::lorenzo_tiled::Tiled;
 use warpack::lorenzo::{AdaptiveLorenzo, Lorenzo, Mode, Policy, Ports, Predictor, TiledLorenzo};
@@ -35,7 +35,7 @@ fn forward_kernel(word: u32, aligned: bool) -> Forward {
 }
 
 fn center_kernel(word: u32, kind: BlockKind) -> Center {
-    use BlockKind::{Aligned, Any, Small};
+    use BlockKind::{Aligned, Any, Short, Small};
     match (word, kind) {
         (1, Aligned) => center::lorenzo_center_w1_aligned,
         (2, Aligned) => center::lorenzo_center_w2_aligned,
@@ -49,11 +49,14 @@ fn center_kernel(word: u32, kind: BlockKind) -> Center {
         (2, Small) => center::lorenzo_center_w2_small,
         (4, Small) => center::lorenzo_center_w4_small,
         (_, Small) => center::lorenzo_center_w8_small,
+        (1, Short) => center::lorenzo_center_w1_short,
+        (2, Short) => center::lorenzo_center_w2_short,
+        (_, Short) => center::lorenzo_center_w4_short,
     }
 }
 
 fn inverse_kernel(word: u32, kind: BlockKind, centering: bool) -> Inverse {
-    use BlockKind::{Aligned, Any, Small};
+    use BlockKind::{Aligned, Any, Short, Small};
     match (word, kind, centering) {
         (1, Aligned, false) => inverse::lorenzo_inverse_w1_aligned,
         (2, Aligned, false) => inverse::lorenzo_inverse_w2_aligned,
@@ -75,6 +78,9 @@ fn inverse_kernel(word: u32, kind: BlockKind, centering: bool) -> Inverse {
         (2, Small, _) => inverse::lorenzo_inverse_w2_small,
         (4, Small, _) => inverse::lorenzo_inverse_w4_small,
         (_, Small, _) => inverse::lorenzo_inverse_w8_small,
+        (1, Short, _) => inverse::lorenzo_inverse_w1_short,
+        (2, Short, _) => inverse::lorenzo_inverse_w2_short,
+        (_, Short, _) => inverse::lorenzo_inverse_w4_short,
     }
 }
 
@@ -130,7 +136,7 @@ impl LorenzoExecutor for Emulator {
                 let kernel = center_kernel(word, kind);
                 let shape = match kind {
                     BlockKind::Small => CENTER_SMALL,
-                    kind => center_launch(kind == BlockKind::Aligned),
+                    kind => center_launch(word, kind == BlockKind::Aligned),
                 };
                 run(shape, blocks, || kernel(i, o, m, params));
             } else {
@@ -176,6 +182,7 @@ impl LorenzoExecutor for Emulator {
         let kernel = inverse_kernel(word, kind, centering);
         let shape = match kind {
             BlockKind::Small => INVERSE_SMALL,
+            BlockKind::Short => INVERSE_SHORT,
             kind => inverse_launch(word, kind == BlockKind::Aligned, centering),
         };
         // SAFETY: as above.
@@ -204,45 +211,59 @@ fn adaptive_params(lorenzo: &AdaptiveLorenzo, bytes: usize) -> AdaptiveParams {
 
 fn adaptive_forward(lorenzo: &AdaptiveLorenzo, plain: &[u8]) -> Ports {
     let params = adaptive_params(lorenzo, plain.len());
-    let kernel = match lorenzo.element().bytes() {
-        2 => adaptive::adaptive_lorenzo_forward_w2,
-        _ => adaptive::adaptive_lorenzo_forward_w4,
-    };
-    let sizes = lorenzo.port_bytes(plain.len() as u64).expect("checked");
-    let blocks = params.block.tiles() as u32;
+    let (word, sizes) = (lorenzo.element().bytes(), lorenzo.port_bytes(plain.len() as u64).expect("checked"));
+    let (tiles, tile_bytes) = (params.block.segments, (params.block.segments * word) as usize);
     let (mut input, mut output) = (Memory::new(plain.len(), plain), Memory::new(plain.len(), &[]));
     let (mut modes, mut means) = (Memory::new(sizes.modes as usize, &[]), Memory::new(sizes.means as usize, &[]));
-    let mut look_back = Memory::new(8 * blocks as usize, &vec![0; 8 * blocks as usize]);
+    let mut tile_means = Memory::new(tile_bytes, &[]);
+    let mut look_back = Memory::new(8 * params.means_blocks() as usize, &vec![0; 8 * params.means_blocks() as usize]);
     let mut centered = Memory::new(8, &[]);
-    let (i, o, d, m) = (input.pointer(), output.pointer(), modes.pointer(), means.pointer());
+    let (i, o, d, m, t) = (input.pointer(), output.pointer(), modes.pointer(), means.pointer(), tile_means.pointer());
     let (l, c) = (look_back.pointer(), centered.pointer());
-    // SAFETY: the sizes are those that the kernel asks for.
-    unsafe { run(ADAPTIVE, blocks, || kernel(i, o, d, m, l, c, params)) };
-    for (memory, name) in [(&output, "output"), (&modes, "modes"), (&means, "means"), (&centered, "centered")] {
+    let (blocks, means_blocks) = (params.block.tiles() as u32, params.means_blocks() as u32);
+    // SAFETY: the sizes are those that the kernels ask for.
+    unsafe {
+        if word == 2 {
+            run(ADAPTIVE_FORWARD, blocks, || adaptive::adaptive_lorenzo_forward_w2(i, o, d, t, params));
+            run(ADAPTIVE_MEANS, means_blocks, || adaptive::adaptive_lorenzo_pack_w2(d, t, m, l, c, tiles));
+        } else {
+            run(ADAPTIVE_FORWARD, blocks, || adaptive::adaptive_lorenzo_forward_w4(i, o, d, t, params));
+            run(ADAPTIVE_MEANS, means_blocks, || adaptive::adaptive_lorenzo_pack_w4(d, t, m, l, c, tiles));
+        }
+    }
+    for (memory, name) in
+        [(&output, "output"), (&modes, "modes"), (&means, "means"), (&centered, "centered"), (&tile_means, "tiles' means")]
+    {
         memory.assert_guarded(name);
     }
     let count = u64::from_le_bytes(centered.bytes().try_into().expect("eight bytes"));
-    let means = means.bytes()[..(count * lorenzo.element().bytes()) as usize].to_vec();
+    let means = means.bytes()[..(count * word) as usize].to_vec();
     Ports { output: output.bytes().to_vec(), means, modes: modes.bytes().to_vec() }
 }
 
 fn adaptive_inverse(lorenzo: &AdaptiveLorenzo, ports: &Ports, bytes: usize) -> Result<Vec<u8>> {
     let params = adaptive_params(lorenzo, bytes);
-    let kernel = match lorenzo.element().bytes() {
-        2 => adaptive::adaptive_lorenzo_inverse_w2,
-        _ => adaptive::adaptive_lorenzo_inverse_w4,
-    };
-    let blocks = params.block.tiles() as u32;
-    let held = ports.means.len() as u64 / lorenzo.element().bytes();
+    let word = lorenzo.element().bytes();
+    let (tiles, held) = (params.block.segments, ports.means.len() as u64 / word);
     let (mut input, mut output) = (Memory::new(bytes, &ports.output), Memory::new(bytes, &[]));
     let (mut modes, mut means) = (Memory::new(ports.modes.len(), &ports.modes), Memory::new(ports.means.len(), &ports.means));
-    let mut look_back = Memory::new(8 * blocks as usize, &vec![0; 8 * blocks as usize]);
+    let mut tile_means = Memory::new((tiles * word) as usize, &[]);
+    let mut look_back = Memory::new(8 * params.means_blocks() as usize, &vec![0; 8 * params.means_blocks() as usize]);
     let mut centered = Memory::new(8, &[]);
-    let (i, o, d, m) = (input.pointer(), output.pointer(), modes.pointer(), means.pointer());
+    let (i, o, d, m, t) = (input.pointer(), output.pointer(), modes.pointer(), means.pointer(), tile_means.pointer());
     let (l, c) = (look_back.pointer(), centered.pointer());
+    let (blocks, means_blocks) = (params.block.tiles() as u32, params.means_blocks() as u32);
     // SAFETY: as above.
-    unsafe { run(ADAPTIVE, blocks, || kernel(i, d, m, held, o, l, c, params)) };
-    for (memory, name) in [(&output, "output"), (&centered, "centered")] {
+    unsafe {
+        if word == 2 {
+            run(ADAPTIVE_MEANS, means_blocks, || adaptive::adaptive_lorenzo_spread_w2(d, m, held, t, l, c, tiles));
+            run(ADAPTIVE_INVERSE, blocks, || adaptive::adaptive_lorenzo_inverse_w2(i, d, t, o, params));
+        } else {
+            run(ADAPTIVE_MEANS, means_blocks, || adaptive::adaptive_lorenzo_spread_w4(d, m, held, t, l, c, tiles));
+            run(ADAPTIVE_INVERSE, blocks, || adaptive::adaptive_lorenzo_inverse_w4(i, d, t, o, params));
+        }
+    }
+    for (memory, name) in [(&output, "output"), (&centered, "centered"), (&tile_means, "tiles' means")] {
         memory.assert_guarded(name);
     }
     let counted = u64::from_le_bytes(centered.bytes().try_into().expect("eight bytes"));

@@ -1,24 +1,26 @@
 //! Adaptive Lorenzo: each tile with the order and the centering that a coder of bit planes takes fewest bytes for.
 //!
-//! The tiles are the segments of block mode and lie in a block's rows alike. Forward, one read and one write:
+//! The tiles are the segments of block mode and lie in a block's rows alike. Forward, one read and one write of the elements:
 //!
 //! | phase | who | does | leaves behind |
 //! |---|---|---|---|
-//! | mean | every warp | tiles' means | `means` |
-//! | cost | every warp, row by row | both orders' residuals, with and without the mean; bit lengths of each coder's block | `cost` |
-//! | choose | thread `t`: tile `t` | the cheapest, its place among the centered ones | `choice`, `rank` |
-//! | look back | warp 0 | the centered tiles of all blocks before | `base` |
-//! | difference | every warp, row by row | the residuals again, as chosen | the output |
+//! | mean | every warp | tiles' means | a mean for every tile |
+//! | difference | every warp, row by row | differences once, in place; what the costs depend on, of each coder's block, in one lane | |
+//! | cost | every lane, for one coder's block | bytes of either order, with and without the mean | `cost` |
+//! | choose | thread `t`: tile `t` | the cheapest | `choice`, the modes |
+//! | difference | every warp, row by row | differences once more, and the mean, where chosen | the output |
 //!
-//! Backward the choices are read and counted first.
+//! Then a launch of its own, over modes and means alone, puts the means of the centered tiles beside each other. Backward such a launch
+//! comes first and gives every tile a mean, 0 where it is not centered, so that the one that reads and writes the elements waits for
+//! nobody. (With look-back in the large kernels both directions took 1.3 to 2 times as long.)
 
-use super::block::difference::difference_row;
+use super::block::difference::{NO_VALUE, difference_row};
 use super::block::scan::{Carry, Exchange, scan_row};
 use super::block::sums::SegmentSums;
-use super::block::tile::{Ends, Place, Tile, get};
+use super::block::tile::{Ends, Tile, get};
 use super::block::{LINES, for_lines};
-use super::packed::{Lane, add, broadcast, keep, last, prefix_sums, sub};
-use crate::collectives::{ALL_LANES, group_or, look_back};
+use super::packed::{Lane, add_register, keep, sub_register, sum, sums_after};
+use crate::collectives::{ALL_LANES, group_or, look_back, warp_inclusive_sum};
 use cuda_std::{
     bits::byte_permute,
     kernel,
@@ -27,44 +29,37 @@ use cuda_std::{
     vector::U32x4,
     warp,
 };
-use shared_types::lorenzo::{ADAPTIVE, AdaptiveParams, CODER_BLOCK, MODES_PADDING};
+use shared_types::lorenzo::{
+    ADAPTIVE_FORWARD, ADAPTIVE_INVERSE, ADAPTIVE_MEANS, AdaptiveParams, CODER_BLOCK, MEANS_TILES, MODES_PADDING,
+};
 
 /// Most tiles of a block: of 32 elements of 2 bytes in 16 KiB.
 const TILES: usize = 256;
 
-/// Shared memory of one block.
+/// Shared memory of one block, forward.
 #[repr(C, align(16))]
-struct AdaptiveShared {
+struct ForwardShared {
     ends: Ends,
-    exchange: Exchange,
-    /// Bytes of each tile's candidates: one after another.
+    /// Bytes of each tile's candidates: first order, second; and what these take more when centered, modulo `2^32`.
     cost: SharedArray<u32, { 4 * TILES }>,
     /// Bit 0: second order; bit 1: centered.
     choice: SharedArray<u8, TILES>,
-    /// Centered tiles before this one in the block; the last entry: all.
-    rank: SharedArray<u32, { TILES + 1 }>,
-    /// Centered tiles of each warp of tiles.
-    count: SharedArray<u32, 8>,
-    /// Centered tiles of all blocks before.
-    base: SharedArray<u32, 1>,
     sums: SegmentSums,
 }
-const _: () = assert!(size_of::<AdaptiveShared>() <= ADAPTIVE.shared_bytes as usize);
+const _: () = assert!(size_of::<ForwardShared>() <= ADAPTIVE_FORWARD.shared_bytes as usize);
+const _: () = assert!(size_of::<Exchange>() <= ADAPTIVE_INVERSE.shared_bytes as usize);
 
-/// The bits of all magnitudes of a lane's elements but the first, and the first one's. Magnitudes are without sign.
+/// The magnitudes of a lane's elements, without sign.
 #[inline(always)]
-fn magnitudes<const W: u32>(v: Lane) -> (u32, u32) {
-    let one = |x: u32| {
+fn magnitudes<const W: u32>(v: Lane) -> Lane {
+    v.map(|x| {
         if W == 2 {
             // No carry leaves an element: a negative number's inverse is at most 2^15 - 1.
             (x ^ byte_permute(x, 0, 0xBB99)) + (x >> 15 & 0x0001_0001)
         } else {
             (x as i32).unsigned_abs()
         }
-    };
-    let m = [one(v[0]), one(v[1]), one(v[2]), one(v[3])];
-    let rest = m[1] | m[2] | m[3];
-    if W == 2 { ((m[0] | rest) >> 16 | rest & 0xFFFF, m[0] & 0xFFFF) } else { (rest, m[0]) }
+    })
 }
 
 /// Bytes of a coder's block whose first element has the magnitude `first`, all others the bits `rest`.
@@ -77,28 +72,81 @@ fn cost(first: u32, rest: u32, outlier: bool) -> u32 {
     if outlier && apart < plain { apart } else { plain }
 }
 
-/// The places of the choice's centered tiles: each tile's rank among those of its block, from the choice of tile `thread`. All
-/// threads of a block call this; it ends with a barrier.
+/// What the costs of a coder's block depend on: its differences, taken once and twice.
+#[derive(Clone, Copy, Default)]
+struct Facts {
+    /// The bits of all magnitudes but the first one's, taken once and twice.
+    others: [u32; 2],
+    /// The first element.
+    first: [u32; 2],
+    /// Taken twice: the second element, and the bits of the magnitudes behind it.
+    second: u32,
+    rest: u32,
+}
+
+impl Facts {
+    /// Of the coder's block that the calling lane's elements belong to. All lanes of a warp call this. Elements of two bytes stand in pairs:
+    /// taken once in the lower half, twice in the upper; `rest` in the lower half of `second`'s.
+    #[inline(always)]
+    fn gather<const W: u32>(once: Lane, twice: Lane) -> Self {
+        let lanes = CODER_BLOCK * W / 16;
+        let leads = warp::lane_id().is_multiple_of(lanes);
+        let (m, n) = (magnitudes::<W>(once), magnitudes::<W>(twice));
+        let (behind_m, behind_n) = (m[1] | m[2] | m[3], n[1] | n[2] | n[3]);
+        if W == 2 {
+            // The leading lane's first element stands in the lower half of its first pair, and its second one in the upper.
+            let without_first = if leads { 0xFFFF_0000 } else { u32::MAX };
+            let (a, b) = (behind_m | m[0] & without_first, behind_n | n[0] & without_first);
+            let rest = behind_n | if leads { 0 } else { n[0] };
+            let second = if leads { twice[0] & 0xFFFF_0000 } else { 0 };
+            let first = if leads { byte_permute(once[0], twice[0], 0x5410) } else { 0 };
+            return Self {
+                others: [group_or(byte_permute(a, b, 0x5410) | byte_permute(a, b, 0x7632), lanes), 0],
+                first: [group_or(first, lanes), 0],
+                second: group_or((rest | rest >> 16) & 0xFFFF | second, lanes),
+                rest: 0,
+            };
+        }
+        let others = |behind: u32, first: u32| group_or(behind | if leads { 0 } else { first }, lanes);
+        let leader = warp::lane_id() & !(lanes - 1);
+        let lead = |x: u32| warp::warp_shuffle_idx(ALL_LANES, x, leader, 32).0;
+        Self {
+            others: [others(behind_m, m[0]), others(behind_n, n[0])],
+            first: [lead(once[0]), lead(twice[0])],
+            second: lead(twice[1]),
+            rest: group_or(n[2] | n[3] | if leads { 0 } else { n[0] | n[1] }, lanes),
+        }
+    }
+
+    /// The numbers that stood in pairs one by one; elements with their signs.
+    #[inline(always)]
+    fn apart<const W: u32>(self) -> Self {
+        if W != 2 {
+            return self;
+        }
+        let signed = |x: u32| [(x << 16) as i32 >> 16, x as i32 >> 16].map(|x| x as u32);
+        Self {
+            others: [self.others[0] & 0xFFFF, self.others[0] >> 16],
+            first: signed(self.first[0]),
+            second: signed(self.second)[1],
+            rest: self.second & 0xFFFF,
+        }
+    }
+}
+
+/// The bytes of a mean of `W` bytes, at its tile.
+///
+/// # Safety
+/// `means` holds it, and nobody else touches it.
 #[inline(always)]
-fn count_centered(s: &AdaptiveShared, choice: u32) {
-    let (thread, lane) = (thread::thread_idx_x(), warp::lane_id());
-    let centered = warp::warp_vote_ballot(ALL_LANES, choice & 2 != 0);
-    let below = (centered & ((1 << lane) - 1)).count_ones();
-    if lane == 0 {
-        s.count.write((thread / 32) as usize, centered.count_ones());
+unsafe fn put_mean<const W: u32>(means: *mut u8, at: u64, mean: u32) {
+    // SAFETY: the caller's word.
+    unsafe {
+        match W {
+            2 => *means.cast::<u16>().add(at as usize) = mean as u16,
+            _ => *means.cast::<u32>().add(at as usize) = mean,
+        }
     }
-    s.choice.write(thread as usize, choice as u8);
-    thread::sync_threads(); // count, choice
-    let (mut before, mut w) = (0, 0);
-    while w < thread / 32 {
-        before += s.count.read(w as usize);
-        w += 1;
-    }
-    s.rank.write(thread as usize, before + below);
-    if thread == ADAPTIVE.threads - 1 {
-        s.rank.write(TILES, before + below + u32::from(choice & 2 != 0));
-    }
-    thread::sync_threads(); // rank
 }
 
 /// Forward, for elements of `W` bytes.
@@ -110,14 +158,12 @@ unsafe fn forward<const W: u32>(
     input: *const U32x4,
     output: *mut U32x4,
     modes: *mut u8,
-    means: *mut u8,
-    look_back: *mut u64,
-    centered: *mut u64,
+    tile_means: *mut u8,
     params: &AdaptiveParams,
 ) {
-    let s = shared::dynamic::<AdaptiveShared>();
+    let s = shared::dynamic::<ForwardShared>();
     let block = &params.block;
-    let thread = thread::thread_idx_x();
+    let (thread, lane) = (thread::thread_idx_x(), warp::lane_id());
     let tile = Tile::<W>::own(block);
     // SAFETY: the caller's promise.
     let mut rows = unsafe { tile.load(input) };
@@ -130,67 +176,58 @@ unsafe fn forward<const W: u32>(
     };
 
     for candidate in 0..4 {
-        s.cost.write((candidate * ADAPTIVE.threads + thread) as usize, 0);
+        s.cost.write((candidate * ADAPTIVE_FORWARD.threads + thread) as usize, 0);
     }
     s.sums.clear::<W>(block);
     // A barrier between the zeros and the sums, too.
     let before = Tile::<W>::before(&rows, &s.ends);
-    for_lines!(I => s.sums.add_row::<W, true>(rows[I], places[I], block));
+    for_lines!(I => s.sums.add_row::<W, true, false>(rows[I], places[I], block));
     thread::sync_threads(); // sums
-    let mut mean = 0;
     if thread < live {
-        mean = s.sums.to_mean::<W>(thread, first_segment + u64::from(thread) == block.segments - 1, block);
+        let at = first_segment + u64::from(thread);
+        let mean = s.sums.to_mean::<W>(thread, at == block.segments - 1, block);
+        // SAFETY: the caller's promise.
+        unsafe { put_mean::<W>(tile_means, at, mean as u32) };
     }
-    thread::sync_threads(); // means
 
-    // The element in front of the warp's rows, after taking differences once.
-    let second = |reference: u64| before[0].wrapping_sub(if places[0].position == 1 { reference } else { before[1] });
-    let zero = Some(|_: Place, _: u32| 0);
-    let (mut carry, mut carry2) = (before[0], second(0));
+    // The element in front of the warp's rows, after taking differences once; no mean is in it.
+    let second = before[0].wrapping_sub(if places[0].position == 1 { 0 } else { before[1] });
+    let (mut carry, mut carry2) = (before[0], second);
+    let lanes = CODER_BLOCK * W / 16;
+    let mut facts = Facts::default();
     for_lines!(I => {
-        let place = places[I];
         let have = tile.have(I);
-        let d = difference_row::<W, true>(rows[I], place, &mut carry, &zero);
-        let e = difference_row::<W, true>(d, place, &mut carry2, &zero);
         let there = |v: Lane| if have == Tile::<W>::LANE { v } else { keep::<W>(v, (1 << have) - 1) };
-        let (d, e) = (there(d), there(e));
-        let begins = place.position == 0 && have > 0;
-        let lanes = CODER_BLOCK * W / 16;
-        let leads = warp::lane_id().is_multiple_of(lanes);
-        // Of each coder's block the bits of all but the leading lane's elements, in that lane.
-        let ((rest_d, first_d), (rest_e, first_e)) = (magnitudes::<W>(d), magnitudes::<W>(e));
-        let others = |rest: u32, first: u32| if leads { 0 } else { rest | first };
-        let (mut others_d, mut others_e) = (others(rest_d, first_d), others(rest_e, first_e));
-        if W == 2 {
-            let both = group_or(others_d | others_e << 16, lanes);
-            (others_d, others_e) = (both & 0xFFFF, both >> 16);
-        } else {
-            (others_d, others_e) = (group_or(others_d, lanes), group_or(others_e, lanes));
-        }
-        if leads && have > 0 {
-            let outlier = params.outlier != 0;
-            let bytes_d = cost(first_d, others_d | rest_d, outlier);
-            let bytes_e = cost(first_e, others_e | rest_e, outlier);
-            let at = (place.segment * 4) as usize;
-            s.cost.fetch_add(at, bytes_d);
-            s.cost.fetch_add(at + 1, bytes_e);
-            if begins {
-                // Centered, only the tile's first element is another: less the mean; in second order the one after it, too: more
-                // by as much.
-                let mean = s.sums.mean::<W>(place.segment, block) as u32;
-                let (pair, plus) =
-                    if W == 2 { (mean & 0xFFFF, [mean << 16, 0, 0, 0]) } else { (mean, [0, mean, 0, 0]) };
-                let minus = |v: Lane| sub::<W>(v, [pair, 0, 0, 0]);
-                let (rest_dc, first_dc) = magnitudes::<W>(minus(d));
-                let (rest_ec, first_ec) = magnitudes::<W>(there(minus(add::<W>(e, plus))));
-                // What these cost more, or less; modulo 2^32.
-                let more_d = cost(first_dc, others_d | rest_dc, outlier).wrapping_sub(bytes_d);
-                let more_e = cost(first_ec, others_e | rest_ec, outlier).wrapping_sub(bytes_e);
-                s.cost.write(at + 2, more_d);
-                s.cost.write(at + 3, more_e);
-            }
+        rows[I] = there(difference_row::<W, true>(rows[I], places[I], &mut carry, &NO_VALUE));
+        let twice = there(difference_row::<W, true>(rows[I], places[I], &mut carry2, &NO_VALUE));
+        let gathered = Facts::gather::<W>(rows[I], twice);
+        if lane % lanes == I as u32 {
+            facts = gathered;
         }
     });
+    thread::sync_threads(); // means
+    // The lane's own coder's block: of row `lane % lanes`.
+    let row = lane % lanes;
+    let at = (thread / 32 * LINES as u32 + row) * Tile::<W>::ROW + lane / lanes * CODER_BLOCK;
+    if row < LINES as u32 && at < tile.live {
+        let facts = facts.apart::<W>();
+        let outlier = params.outlier != 0;
+        let magnitude = |x: u32| (x as i32).unsigned_abs();
+        let bytes = [0, 1].map(|k: usize| cost(magnitude(facts.first[k]), facts.others[k], outlier));
+        let segment = block.position.divide(at);
+        let to = (segment * 4) as usize;
+        s.cost.fetch_add(to, bytes[0]);
+        s.cost.fetch_add(to + 1, bytes[1]);
+        if segment * block.length == at {
+            // Centered, only the tile's first element is another: less the mean; taken twice the one behind it, too: more by as much.
+            let mean = s.sums.mean::<W>(segment, block) as u32;
+            let wrapped = |x: u32| if W == 2 { ((x << 16) as i32 >> 16) as u32 } else { x };
+            let first = magnitude(wrapped(facts.first[0].wrapping_sub(mean)));
+            let second = if at + 1 < tile.live { magnitude(wrapped(facts.second.wrapping_add(mean))) } else { 0 };
+            s.cost.write(to + 2, cost(first, facts.others[0], outlier).wrapping_sub(bytes[0]));
+            s.cost.write(to + 3, cost(first, facts.rest | second, outlier).wrapping_sub(bytes[1]));
+        }
+    }
     thread::sync_threads(); // cost
 
     let mut choice = 0;
@@ -206,6 +243,7 @@ unsafe fn forward<const W: u32>(
             }
         }
     }
+    s.choice.write(thread as usize, choice as u8);
     let mut byte = choice << (thread % 4 * 2);
     byte |= warp::warp_shuffle_xor(ALL_LANES, byte, 1, 32).0;
     byte |= warp::warp_shuffle_xor(ALL_LANES, byte, 2, 32).0;
@@ -213,48 +251,29 @@ unsafe fn forward<const W: u32>(
         // SAFETY: a block's tiles are whole bytes of modes, and the last ones a started one.
         unsafe { *modes.add(((first_segment + u64::from(thread)) / 4) as usize) = byte as u8 };
     }
-    count_centered(s, choice);
+    thread::sync_threads(); // choice
 
-    let own = s.rank.read(TILES);
-    if thread == 0 {
-        // SAFETY: the launch gives every block a word.
-        unsafe { look_back::publish(look_back, thread::block_idx_x(), own) };
-    }
-    let chosen = |segment: u32| if segment < live { u32::from(s.choice.read(segment as usize)) } else { 0 };
-    let value = |segment: u32| if chosen(segment) & 2 != 0 { s.sums.mean::<W>(segment, block) } else { 0 };
-    let at_start = Some(|place: Place, _: u32| value(place.segment));
-    let (mut carry, mut carry2) = (before[0], second(value(places[0].segment)));
+    let mut carry2 = second;
     for_lines!(I => {
-        let d = difference_row::<W, true>(rows[I], places[I], &mut carry, &at_start);
-        let e = difference_row::<W, true>(d, places[I], &mut carry2, &zero);
-        let twice = chosen(places[I].segment) & 1 != 0;
-        let pick = |k: usize| if twice { e[k] } else { d[k] };
-        rows[I] = [pick(0), pick(1), pick(2), pick(3)];
+        let twice = difference_row::<W, true>(rows[I], places[I], &mut carry2, &NO_VALUE);
+        let segment = places[I].segment;
+        let chosen = if segment < live { u32::from(s.choice.read(segment as usize)) } else { 0 };
+        if chosen & 1 != 0 {
+            rows[I] = twice;
+        }
+        if places[I].position == 0 && chosen & 2 != 0 {
+            let mean = s.sums.mean::<W>(segment, block) as u32;
+            let again = if chosen & 1 != 0 { mean } else { 0 };
+            if W == 2 {
+                let less = sub_register::<W>(rows[I][0], mean & 0xFFFF);
+                rows[I][0] = add_register::<W>(less, again << 16);
+            } else {
+                (rows[I][0], rows[I][1]) = (rows[I][0].wrapping_sub(mean), rows[I][1].wrapping_add(again));
+            }
+        }
     });
     // SAFETY: as above.
     unsafe { tile.store(output, &rows) };
-    if thread < 32 {
-        // SAFETY: as for `publish`.
-        let base = unsafe { look_back::exclusive_sum(look_back, thread::block_idx_x(), own) };
-        if thread == 0 {
-            s.base.write(0, base);
-            if thread::block_idx_x() == thread::grid_dim_x() - 1 {
-                // SAFETY: the caller's promise.
-                unsafe { *centered = u64::from(base) + u64::from(own) };
-            }
-        }
-    }
-    thread::sync_threads(); // base
-    if thread < live && choice & 2 != 0 {
-        let at = u64::from(s.base.read(0)) + u64::from(s.rank.read(thread as usize));
-        // SAFETY: a mean per tile at most.
-        unsafe {
-            match W {
-                2 => *means.cast::<u16>().add(at as usize) = mean as u16,
-                _ => *means.cast::<u32>().add(at as usize) = mean as u32,
-            }
-        }
-    }
 }
 
 /// Backward, for elements of `W` bytes.
@@ -265,141 +284,227 @@ unsafe fn forward<const W: u32>(
 unsafe fn inverse<const W: u32>(
     input: *const U32x4,
     modes: *const u8,
-    means: *const U32x4,
-    means_held: u64,
+    tile_means: *const U32x4,
     output: *mut U32x4,
-    look_back: *mut u64,
-    centered: *mut u64,
     params: &AdaptiveParams,
 ) {
-    let s = shared::dynamic::<AdaptiveShared>();
+    let exchange = shared::dynamic::<Exchange>();
     let block = &params.block;
-    let thread = thread::thread_idx_x();
     let tile = Tile::<W>::own(block);
     // SAFETY: the caller's promise.
     let mut rows = unsafe { tile.load(input) };
     let mut places = [tile.first_place(block); LINES];
     for_lines!(I => if I > 0 { places[I] = places[I - 1].next(block) });
-    let first_segment = u64::from(thread::block_idx_x()) * u64::from(block.tile_segments);
-    let live = {
-        let rest = block.segments - first_segment;
-        if rest < u64::from(block.tile_segments) { rest as u32 } else { block.tile_segments }
+    let first = u64::from(thread::block_idx_x()) * u64::from(block.tile_segments);
+    // The lane's tiles' means and modes, asked for early.
+    let (mut own, mut twice) = ([0; LINES], [false; LINES]);
+    for_lines!(I => if tile.have(I) > 0 {
+        let at = first + u64::from(places[I].segment);
+        // SAFETY: tiles of elements that are there have means and modes.
+        unsafe {
+            own[I] = get::<W>(tile_means, at as usize);
+            twice[I] = u32::from(*modes.add((at / 4) as usize)) >> (at as u32 % 4 * 2) & 1 != 0;
+        }
+    });
+    let mut any = false;
+    for_lines!(I => any |= twice[I]);
+    let any = if block.independent != 0 {
+        warp::warp_vote_ballot(ALL_LANES, any) != 0
+    } else {
+        thread::sync_threads_or(any.into()) != 0
     };
-    let mut choice = 0;
-    if thread < live {
-        // SAFETY: two bits per tile.
-        choice = u32::from(unsafe { *modes.add(((first_segment + u64::from(thread)) / 4) as usize) }) >> (thread % 4 * 2) & 3;
-    }
-    count_centered(s, choice);
-    let own = s.rank.read(TILES);
-    if thread == 0 {
-        // SAFETY: the launch gives every block a word.
-        unsafe { look_back::publish(look_back, thread::block_idx_x(), own) };
-    }
-    let twice = thread::sync_threads_or(choice & 1) != 0;
-
     let mut pass = 0;
-    while pass < 1 + u32::from(twice) {
-        let (mut incoming, mut open, mut next) = ([0; LINES], [false; LINES], [[0; 4]; LINES]);
+    while pass < 1 + u32::from(any) {
+        let (mut incoming, mut open) = ([0; LINES], [false; LINES]);
         let mut carry = Carry::default();
         for_lines!(I => {
-            next[I] = prefix_sums::<W>(rows[I], 0);
-            let scan = scan_row::<true>(last::<W>(next[I]), places[I].position == 0);
+            let scan = scan_row::<true>(sum::<W>(rows[I]), places[I].position == 0, block.reach);
             (incoming[I], open[I], carry) = scan.chain(carry);
         });
-        let before = if block.independent != 0 { 0 } else { s.exchange.incoming(pass, carry).sum };
+        let before = if block.independent != 0 { 0 } else { exchange.incoming(pass, carry).sum };
         for_lines!(I => {
             let incoming = incoming[I].wrapping_add(if open[I] { before } else { 0 });
-            let begins = places[I].position == 0;
-            let sums = add::<W>(next[I], broadcast::<W>(if begins { 0 } else { incoming }));
-            let segment = places[I].segment;
-            let wanted = pass == 0 || segment < live && s.choice.read(segment as usize) & 1 != 0;
-            let pick = |k: usize| if wanted { sums[k] } else { rows[I][k] };
-            rows[I] = [pick(0), pick(1), pick(2), pick(3)];
+            let mut from = if places[I].position == 0 { 0 } else { incoming };
+            if pass == u32::from(twice[I]) {
+                from = from.wrapping_add(own[I]);
+            }
+            if pass <= u32::from(twice[I]) {
+                rows[I] = sums_after::<W>(rows[I], from);
+            }
         });
         pass += 1;
     }
-    if thread < 32 {
-        // SAFETY: as for `publish`.
-        let base = unsafe { look_back::exclusive_sum(look_back, thread::block_idx_x(), own) };
-        if thread == 0 {
-            s.base.write(0, base);
-            if thread::block_idx_x() == thread::grid_dim_x() - 1 {
-                // The last byte's bits that belong to no tile.
-                let used = live % 4 * 2;
-                // SAFETY: the last tile's byte; the caller's promise.
-                unsafe {
-                    let byte = u32::from(*modes.add(((block.segments - 1) / 4) as usize));
-                    let padding = if used != 0 && byte >> used != 0 { MODES_PADDING } else { 0 };
-                    *centered = padding | u64::from(base) + u64::from(own);
-                }
-            }
-        }
-    }
-    thread::sync_threads(); // base
-    let base = u64::from(s.base.read(0));
-    for_lines!(I => {
-        let segment = places[I].segment;
-        let mut mean = 0;
-        if segment < live && s.choice.read(segment as usize) & 2 != 0 {
-            let at = base + u64::from(s.rank.read(segment as usize));
-            if at < means_held {
-                // SAFETY: as many are held.
-                mean = unsafe { get::<W>(means, at as usize) };
-            }
-        }
-        rows[I] = add::<W>(rows[I], broadcast::<W>(mean));
-    });
     // SAFETY: as above.
     unsafe { tile.store(output, &rows) };
 }
 
-/// The entry points, one pair per element size.
+/// Tiles of a thread of the launches over means: whole bytes of modes, and fewer bits than a register has.
+const OWN_TILES: u32 = MEANS_TILES / ADAPTIVE_MEANS.threads;
+const _: () = assert!(OWN_TILES.is_multiple_of(4) && OWN_TILES <= 12);
+
+/// Shared memory of one block of the launches over means.
+#[repr(C)]
+struct MeansShared {
+    /// Centered tiles of each warp.
+    count: SharedArray<u32, 8>,
+    /// Centered tiles of all blocks before.
+    base: SharedArray<u32, 1>,
+}
+const _: () = assert!(size_of::<MeansShared>() <= ADAPTIVE_MEANS.shared_bytes as usize);
+
+/// Calls `each` for every tile with its number and, where it is centered, its place among the centered ones. `centered` becomes their number;
+/// [`MODES_PADDING`] stands beside it where the modes' last byte has bits set that belong to no tile.
+///
+/// # Safety
+/// As the entry points say.
+#[inline(always)]
+unsafe fn for_tiles(modes: *const u8, tiles: u64, look_back: *mut u64, centered: *mut u64, each: impl Fn(u64, Option<u64>)) {
+    let s = shared::dynamic::<MeansShared>();
+    let (thread, lane) = (thread::thread_idx_x(), warp::lane_id());
+    let first = u64::from(thread::block_idx_x()) * u64::from(MEANS_TILES) + u64::from(thread * OWN_TILES);
+    // The thread's modes, two bits each.
+    let mut bits = 0u32;
+    let mut k = 0;
+    while k < OWN_TILES && first + u64::from(k) < tiles {
+        // SAFETY: modes of tiles that are there.
+        bits |= u32::from(unsafe { *modes.add(((first + u64::from(k)) / 4) as usize) }) << (2 * k);
+        k += 4;
+    }
+    let live =
+        if first < tiles { if tiles - first < u64::from(OWN_TILES) { (tiles - first) as u32 } else { OWN_TILES } } else { 0 };
+    let used = (1 << (2 * live)) - 1;
+    let padding = bits & !used != 0;
+    let own = (bits & used & 0xAAAA_AAAA).count_ones();
+    let upto = warp_inclusive_sum(own);
+    if lane == 31 {
+        s.count.write((thread / 32) as usize, upto);
+    }
+    thread::sync_threads(); // count
+    let (mut before, mut all, mut w) = (upto - own, 0, 0);
+    while w < 8 {
+        let count = s.count.read(w as usize);
+        before += if w < thread / 32 { count } else { 0 };
+        all += count;
+        w += 1;
+    }
+    if thread < 32 {
+        // SAFETY: the launch gives every block a word.
+        let base = unsafe {
+            if thread == 0 {
+                look_back::publish(look_back, thread::block_idx_x(), all);
+            }
+            look_back::exclusive_sum(look_back, thread::block_idx_x(), all)
+        };
+        if thread == 0 {
+            s.base.write(0, base);
+        }
+    }
+    thread::sync_threads(); // base
+    let mut place = u64::from(s.base.read(0)) + u64::from(before);
+    if live > 0 && first + u64::from(live) == tiles {
+        let padding = if padding { MODES_PADDING } else { 0 };
+        // SAFETY: the caller's promise; one thread has the last tile.
+        unsafe { *centered = padding | place + u64::from(own) };
+    }
+    let mut k = 0;
+    while k < live {
+        let has = bits >> (2 * k) & 2 != 0;
+        each(first + u64::from(k), if has { Some(place) } else { None });
+        place += u64::from(has);
+        k += 1;
+    }
+}
+
+/// The entry points, four per element size.
 macro_rules! entry_points {
-    ($($forward:ident, $inverse:ident, $word:literal;)*) => {$(
-        /// Residuals, modes and means of an array; `centered` becomes the number of means.
+    ($($forward:ident, $pack:ident, $spread:ident, $inverse:ident, $word:literal;)*) => {$(
+        /// Residuals and modes of an array, and a mean for every tile.
         ///
         /// # Safety
-        /// Launched with [`ADAPTIVE`], one block per tile of `params.block`. `input` and `output` are 16-aligned and hold the elements, `modes` a
-        /// byte for every four tiles, `means` a mean for every tile; `look_back` has a zero word per block. Nothing else touches the
-        /// outputs until the launch is over.
-        #[kernel(launch = ADAPTIVE)]
+        /// Launched with [`ADAPTIVE_FORWARD`], one block per tile of `params.block`. `input` and `output` are 16-aligned and hold the elements, `modes`
+        /// a byte for every four tiles, `tile_means` a mean for every tile. Nothing else touches the outputs until the launch is over.
+        #[kernel(launch = ADAPTIVE_FORWARD)]
         pub unsafe fn $forward(
             input: *const U32x4,
             output: *mut U32x4,
             modes: *mut u8,
+            tile_means: *mut U32x4,
+            params: AdaptiveParams,
+        ) {
+            // SAFETY: the caller's promise.
+            unsafe { forward::<$word>(input, output, modes, tile_means.cast(), &params) }
+        }
+
+        /// The means of the centered ones of `tiles` tiles one after another; `centered` becomes their number.
+        ///
+        /// # Safety
+        /// Launched with [`ADAPTIVE_MEANS`], one block per [`MEANS_TILES`]. `modes` and `tile_means` as above; `means` holds a mean for every tile;
+        /// `look_back` has a zero word per block. Nothing else touches the outputs until the launch is over.
+        #[kernel(launch = ADAPTIVE_MEANS)]
+        pub unsafe fn $pack(
+            modes: *const u8,
+            tile_means: *const U32x4,
             means: *mut U32x4,
             look_back: *mut u64,
             centered: *mut u64,
-            params: AdaptiveParams,
+            tiles: u64,
         ) {
             // SAFETY: the caller's promise.
-            unsafe { forward::<$word>(input, output, modes, means.cast(), look_back, centered, &params) }
+            unsafe {
+                for_tiles(modes, tiles, look_back, centered, |tile, place| {
+                    if let Some(place) = place {
+                        put_mean::<$word>(means.cast(), place, get::<$word>(tile_means, tile as usize) as u32);
+                    }
+                })
+            }
         }
 
-        /// The array again; `centered` becomes the number of means that the modes ask for, which should be `means_held`: means that are not
-        /// there count as 0.
+        /// A mean for every one of `tiles` tiles, 0 where it is not centered; `centered` becomes the number of means that the modes ask for, which
+        /// should be `means_held`: means that are not there count as 0.
         ///
         /// # Safety
-        /// As above, `means` holds `means_held`.
-        #[kernel(launch = ADAPTIVE)]
-        pub unsafe fn $inverse(
-            input: *const U32x4,
+        /// As above; `means` holds `means_held`.
+        #[kernel(launch = ADAPTIVE_MEANS)]
+        pub unsafe fn $spread(
             modes: *const u8,
             means: *const U32x4,
             means_held: u64,
-            output: *mut U32x4,
+            tile_means: *mut U32x4,
             look_back: *mut u64,
             centered: *mut u64,
+            tiles: u64,
+        ) {
+            // SAFETY: the caller's promise.
+            unsafe {
+                for_tiles(modes, tiles, look_back, centered, |tile, place| {
+                    let mean = match place {
+                        Some(place) if place < means_held => get::<$word>(means, place as usize) as u32,
+                        _ => 0,
+                    };
+                    put_mean::<$word>(tile_means.cast(), tile, mean);
+                })
+            }
+        }
+
+        /// The array again.
+        ///
+        /// # Safety
+        /// Launched with [`ADAPTIVE_INVERSE`], one block per tile of `params.block`; buffers as above.
+        #[kernel(launch = ADAPTIVE_INVERSE)]
+        pub unsafe fn $inverse(
+            input: *const U32x4,
+            modes: *const u8,
+            tile_means: *const U32x4,
+            output: *mut U32x4,
             params: AdaptiveParams,
         ) {
             // SAFETY: the caller's promise.
-            unsafe { inverse::<$word>(input, modes, means, means_held, output, look_back, centered, &params) }
+            unsafe { inverse::<$word>(input, modes, tile_means, output, &params) }
         }
     )*};
 }
 
 entry_points! {
-    adaptive_lorenzo_forward_w2, adaptive_lorenzo_inverse_w2, 2;
-    adaptive_lorenzo_forward_w4, adaptive_lorenzo_inverse_w4, 4;
+    adaptive_lorenzo_forward_w2, adaptive_lorenzo_pack_w2, adaptive_lorenzo_spread_w2, adaptive_lorenzo_inverse_w2, 2;
+    adaptive_lorenzo_forward_w4, adaptive_lorenzo_pack_w4, adaptive_lorenzo_spread_w4, adaptive_lorenzo_inverse_w4, 4;
 }

@@ -4,9 +4,9 @@
 //! ones, and each segment begins where a lane does. The elements have the size of CLOG's words.
 
 use super::block::difference::{NO_VALUE, difference_row};
-use super::block::scan::{Carry, scan_row};
+use super::block::scan::{Carry, of_last_lane, scan_group, scan_row};
 use super::block::tile::Place;
-use super::packed::{add, broadcast, lane_of, last, prefix_sums, vector_of};
+use super::packed::{lane_of, sum, sums_after, vector_of};
 use crate::clog::tail::{decode_tail, encode_tail, join_word, load_word, store_word, zigzag_word};
 use crate::clog::{decode::decode, encode::encode, zigzag::unzigzag, zigzag::zigzag};
 use crate::collectives::ALL_LANES;
@@ -40,24 +40,32 @@ fn residuals<const W: u32>(rows: &mut [U32x4; ROWS], length: u32, order: u32) {
 
 /// What goes on from row to row: the sums of either order.
 #[derive(Clone, Copy, Default)]
-struct Sums([Carry; 2]);
+struct Sums([u64; 2]);
 
 impl Sums {
     /// Takes row `i` of [`residuals`] back; rows come in order.
     #[inline(always)]
     fn restore<const W: u32>(&mut self, i: usize, row: U32x4, length: u32, order: u32) -> U32x4 {
-        let begins = place::<W>(i, length).position == 0;
         let mut v = lane_of(unzigzag::<W>(row));
-        let sum = |v, carry: &mut Carry| {
-            let v = prefix_sums::<W>(v, 0);
-            let scan = if W == 8 { scan_row::<false>(last::<W>(v), begins) } else { scan_row::<true>(last::<W>(v), begins) };
-            let (incoming, _, next) = scan.chain(*carry);
-            *carry = next;
-            add::<W>(v, broadcast::<W>(if begins { 0 } else { incoming }))
+        // Segments are whole lanes, and whole rows, or rows whole segments.
+        let long = length > 512 / W;
+        let group = if long { 32 } else { length / (16 / W) };
+        let begins = i as u32 * (512 / W) & (length - 1) == 0;
+        let sums = |v, carry: &mut u64| {
+            let own = sum::<W>(v);
+            let upto = if W == 8 { scan_group::<false>(own, group) } else { scan_group::<true>(own, group) };
+            let mut before = upto.wrapping_sub(own);
+            if long {
+                let carried = if begins { 0 } else { *carry };
+                before = before.wrapping_add(carried);
+                let total = if W == 8 { of_last_lane::<false>(upto) } else { of_last_lane::<true>(upto) };
+                *carry = carried.wrapping_add(total);
+            }
+            sums_after::<W>(v, before)
         };
-        v = sum(v, &mut self.0[0]);
+        v = sums(v, &mut self.0[0]);
         if order == 2 {
-            v = sum(v, &mut self.0[1]);
+            v = sums(v, &mut self.0[1]);
         }
         vector_of(v)
     }
@@ -101,7 +109,7 @@ unsafe fn restore_tail<const W: u32>(plain: *mut u8, words: u32, length: u32, or
             let v = unzigzag::<W>(U32x4 { x: x as u32, y: (x >> 32) as u32, z: 0, w: 0 });
             x = u64::from(v.y) << 32 | u64::from(v.x);
             let sum = |x: u64, carry: &mut Carry| {
-                let (incoming, _, next) = scan_row::<false>(x, false).chain(*carry);
+                let (incoming, _, next) = scan_row::<false>(x, false, 32).chain(*carry);
                 *carry = next;
                 x.wrapping_add(incoming)
             };

@@ -216,6 +216,73 @@ pub fn signed_sum<const W: u32>(v: Lane) -> u64 {
     }
 }
 
+/// The sum of a lane's elements in the lowest `8 * W` bits; what stands above them has no meaning.
+#[inline(always)]
+pub fn sum<const W: u32>(v: Lane) -> u64 {
+    match W {
+        1 => v.iter().fold(0, |sum, &x| dp4a(x, 0x0101_0101, sum)).into(),
+        2 => {
+            let (a, b) = (v[0].wrapping_add(v[1]), v[2].wrapping_add(v[3]));
+            let upper = (v[0] >> 16).wrapping_add(v[1] >> 16).wrapping_add(v[2] >> 16).wrapping_add(v[3] >> 16);
+            a.wrapping_add(b).wrapping_add(upper).into()
+        }
+        4 => v[0].wrapping_add(v[1]).wrapping_add(v[2]).wrapping_add(v[3]).into(),
+        _ => wide(v[0], v[1]).wrapping_add(wide(v[2], v[3])),
+    }
+}
+
+/// `v` with its elements replaced by `before` plus the sums up to each.
+#[inline(always)]
+pub fn sums_after<const W: u32>(v: Lane, before: u64) -> Lane {
+    let mut carry = before as u32;
+    match W {
+        1 => v.map(|x| {
+            // Bytes below each, and it: no mask, no shift.
+            let (a, b) = (dp4a(x, 0x0000_0001, carry), dp4a(x, 0x0000_0101, carry));
+            let c = dp4a(x, 0x0001_0101, carry);
+            carry = dp4a(x, 0x0101_0101, carry);
+            byte_permute(byte_permute(a, b, 0x0040), byte_permute(c, carry, 0x0040), 0x5410)
+        }),
+        2 => v.map(|x| {
+            let first = x.wrapping_add(carry);
+            carry = first.wrapping_add(x >> 16);
+            byte_permute(first, carry, 0x5410)
+        }),
+        4 => v.map(|x| {
+            carry = carry.wrapping_add(x);
+            carry
+        }),
+        _ => {
+            let first = wide(v[0], v[1]).wrapping_add(before);
+            from_wide([first, first.wrapping_add(wide(v[2], v[3]))])
+        }
+    }
+}
+
+/// All ones for element `start` and those behind it, else zeros.
+#[inline(always)]
+pub fn behind<const W: u32>(start: u32) -> Lane {
+    let bits = start * (8 * W);
+    match W {
+        1 | 2 => [0, 32, 64, 96].map(|front| shl_clamp(u32::MAX, bits.saturating_sub(front))),
+        4 => [0, 1, 2, 3].map(|i| if start <= i { u32::MAX } else { 0 }),
+        _ => [0, 0, 1, 1].map(|i| if start <= i { u32::MAX } else { 0 }),
+    }
+}
+
+/// `v` where `mask` is set, else zeros.
+#[inline(always)]
+pub fn and(v: Lane, mask: Lane) -> Lane {
+    [v[0] & mask[0], v[1] & mask[1], v[2] & mask[2], v[3] & mask[3]]
+}
+
+/// `v` where `mask` is set, else `other`.
+#[inline(always)]
+pub fn select(mask: Lane, v: Lane, other: Lane) -> Lane {
+    let pick = |i: usize| v[i] & mask[i] | other[i] & !mask[i];
+    [pick(0), pick(1), pick(2), pick(3)]
+}
+
 /// `v` with its elements replaced by the sums from the last start up to each; `flags` are the starts.
 #[inline(always)]
 pub fn prefix_sums<const W: u32>(v: Lane, flags: u32) -> Lane {

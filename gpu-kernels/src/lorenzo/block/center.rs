@@ -6,7 +6,7 @@
 //! | mean | thread `t`: segments `t`, `t + 256`, .. | sums to rounded means | the means, in `sums` too |
 //! | difference | every warp, row by row | each segment's first element from the mean, all others from the one before | the output |
 
-use super::super::packed::{Lane, element, for_elements, keep, mask, pack, shift_in, sub};
+use super::super::packed::{Lane, broadcast, element, for_elements, keep, mask, pack, shift_in, sub};
 use super::difference::{differences, plain_differences};
 use super::sums::{SegmentSums, mean};
 use super::tile::{Ends, Place, Tile};
@@ -20,14 +20,14 @@ struct CenterShared {
     ends: Ends,
     sums: SegmentSums,
 }
-const _: () = assert!(size_of::<CenterShared>() <= center_launch(true).shared_bytes as usize);
+const _: () = assert!(size_of::<CenterShared>() <= center_launch(1, true).shared_bytes as usize);
 
 /// The kernel for elements of `W` bytes.
 ///
 /// # Safety
 /// As the entry points say.
 #[inline(always)]
-unsafe fn center<const W: u32, const ALIGNED: bool>(
+unsafe fn center<const W: u32, const ALIGNED: bool, const SHORT: bool>(
     input: *const U32x4,
     output: *mut U32x4,
     means: *mut u8,
@@ -42,7 +42,7 @@ unsafe fn center<const W: u32, const ALIGNED: bool>(
     s.sums.clear::<W>(params);
     // A barrier between the zeros and the sums, too.
     let before = Tile::<W>::before(&rows, &s.ends);
-    for_lines!(I => s.sums.add_row::<W, ALIGNED>(rows[I], places[I], params));
+    for_lines!(I => s.sums.add_row::<W, ALIGNED, SHORT>(rows[I], places[I], params));
     thread::sync_threads(); // sums
 
     let first_segment = u64::from(thread::block_idx_x()) * u64::from(params.tile_segments);
@@ -65,9 +65,11 @@ unsafe fn center<const W: u32, const ALIGNED: bool>(
     }
     thread::sync_threads(); // means
 
-    let at_start = |place: Place, number: u32| {
-        let segment = place.segment.wrapping_add(number + u32::from(!ALIGNED && place.position != 0));
-        s.sums.mean::<W>(segment, params)
+    let at_start = |place: Place| {
+        if SHORT {
+            return s.sums.short_means::<W>(place, params);
+        }
+        broadcast::<W>(s.sums.mean::<W>(if ALIGNED { place.segment } else { place.next_segment() }, params))
     };
     // The element in front of the warp's rows, as its own warp sees it after the first time.
     let first = places[0];
@@ -184,29 +186,32 @@ unsafe fn store_means<const W: u32>(to: *mut u8, v: Lane, bytes: u32, length: u3
 
 /// The entry points, one per element size and kind.
 macro_rules! entry_points {
-    ($($name:ident, $word:literal, $aligned:literal;)*) => {$(
+    ($($name:ident, $word:literal, $aligned:literal, $short:literal;)*) => {$(
         /// Means of segments, and differences inside segments from them, once or twice.
         ///
         /// # Safety
         /// Launched with [`center_launch`], one block per tile. `input` and `output` are 16-aligned and hold `params.elements`
         /// elements, `means` holds `params.segments`; nothing else touches the outputs until the launch is over.
-        #[kernel(launch = center_launch($aligned))]
+        #[kernel(launch = center_launch($word, $aligned))]
         pub unsafe fn $name(input: *const U32x4, output: *mut U32x4, means: *mut U32x4, params: BlockParams) {
             // SAFETY: the caller's promise.
-            unsafe { center::<$word, $aligned>(input, output, means.cast(), &params) }
+            unsafe { center::<$word, $aligned, $short>(input, output, means.cast(), &params) }
         }
     )*};
 }
 
 entry_points! {
-    lorenzo_center_w1_aligned, 1, true;
-    lorenzo_center_w2_aligned, 2, true;
-    lorenzo_center_w4_aligned, 4, true;
-    lorenzo_center_w8_aligned, 8, true;
-    lorenzo_center_w1_any, 1, false;
-    lorenzo_center_w2_any, 2, false;
-    lorenzo_center_w4_any, 4, false;
-    lorenzo_center_w8_any, 8, false;
+    lorenzo_center_w1_aligned, 1, true, false;
+    lorenzo_center_w2_aligned, 2, true, false;
+    lorenzo_center_w4_aligned, 4, true, false;
+    lorenzo_center_w8_aligned, 8, true, false;
+    lorenzo_center_w1_any, 1, false, false;
+    lorenzo_center_w2_any, 2, false, false;
+    lorenzo_center_w4_any, 4, false, false;
+    lorenzo_center_w8_any, 8, false, false;
+    lorenzo_center_w1_short, 1, false, true;
+    lorenzo_center_w2_short, 2, false, true;
+    lorenzo_center_w4_short, 4, false, true;
 }
 
 /// The entry points for small segments.

@@ -1,6 +1,6 @@
 //! Differences along the rows of a warp.
 
-use super::super::packed::{Lane, broadcast, keep, last, mask, shift_in, sub};
+use super::super::packed::{Lane, element, last, mask, select, shift_in, sub};
 use super::tile::Place;
 use super::{LINES, for_lines};
 use crate::collectives::ALL_LANES;
@@ -9,14 +9,14 @@ use cuda_std::warp;
 /// Each element of a row minus the one before it, or minus `at_start` where a segment begins. `carry` is in lane 0 the element in front of the
 /// row, and then the row's last one. All lanes of a warp call this.
 ///
-/// `at_start` gives the number to subtract from the element that begins a segment, by place and by the number of the start among
-/// those of the lane (0 where `ALIGNED`).
+/// `at_start` gives for a lane what to subtract from its elements that begin a segment, at the place of each: the first alone where
+/// `ALIGNED`.
 #[inline(always)]
 pub fn difference_row<const W: u32, const ALIGNED: bool>(
     v: Lane,
     place: Place,
     carry: &mut u64,
-    at_start: &Option<impl Fn(Place, u32) -> u64>,
+    at_start: &Option<impl Fn(Place) -> Lane>,
 ) -> Lane {
     let lane = warp::lane_id();
     let from = lane.wrapping_sub(1) % 32;
@@ -32,23 +32,13 @@ pub fn difference_row<const W: u32, const ALIGNED: bool>(
         let first = match (at_start, place.position == 0) {
             (_, false) => previous,
             (None, true) => 0,
-            (Some(value), true) => value(place, 0),
+            (Some(value), true) => element::<W>(value(place), 0),
         };
         return sub::<W>(v, shift_in::<W>(v, first));
     }
-    let mut reference = keep::<W>(shift_in::<W>(v, previous), !place.starts);
-    if let Some(value) = at_start {
-        let mut rest = place.starts & ((1 << (16 / W)) - 1);
-        let mut number = 0;
-        while rest != 0 {
-            let (m, x) = (mask::<W>(rest & rest.wrapping_neg()), broadcast::<W>(value(place, number)));
-            let place = |i: usize| reference[i] | m[i] & x[i];
-            reference = [place(0), place(1), place(2), place(3)];
-            rest &= rest - 1;
-            number += 1;
-        }
-    }
-    sub::<W>(v, reference)
+    let (before, starts) = (shift_in::<W>(v, previous), mask::<W>(place.starts));
+    let value = at_start.as_ref().map_or([0; 4], |value| value(place));
+    sub::<W>(v, select(starts, value, before))
 }
 
 /// [`difference_row`] for all rows of a warp; `before` is the element in front of them, in lane 0.
@@ -57,7 +47,7 @@ pub fn differences<const W: u32, const ALIGNED: bool>(
     rows: &mut [Lane; LINES],
     places: &[Place; LINES],
     before: u64,
-    at_start: Option<impl Fn(Place, u32) -> u64>,
+    at_start: Option<impl Fn(Place) -> Lane>,
 ) {
     let mut carry = before;
     for_lines!(I => rows[I] = difference_row::<W, ALIGNED>(rows[I], places[I], &mut carry, &at_start));
@@ -70,4 +60,4 @@ pub fn plain_differences<const W: u32, const ALIGNED: bool>(rows: &mut [Lane; LI
 }
 
 /// Nothing in front of a segment.
-pub const NO_VALUE: Option<fn(Place, u32) -> u64> = None;
+pub const NO_VALUE: Option<fn(Place) -> Lane> = None;

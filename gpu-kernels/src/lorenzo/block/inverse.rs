@@ -1,16 +1,18 @@
 //! Sums, once or twice, and the means added: one read, one write.
 
-use super::super::packed::{Lane, add, broadcast, keep, lane_of, last, mask, prefix_sums};
+use super::super::packed::{Lane, add, and, behind, broadcast, keep, lane_of, last, prefix_sums, sum, sums_after};
 use super::scan::{Carry, Exchange, scan_row};
 use super::sums::SegmentSums;
-use super::tile::{Place, Tile, get};
+use super::tile::{Tile, get};
 use super::{LINES, for_lines};
+use crate::collectives::ALL_LANES;
 use cuda_std::{
     bits::{byte_permute, funnel_shift_left_wrap},
     global, kernel, shared, thread,
     vector::U32x4,
+    warp,
 };
-use shared_types::lorenzo::{BlockParams, INVERSE_SMALL, inverse_launch};
+use shared_types::lorenzo::{BlockParams, INVERSE_SHORT, INVERSE_SMALL, inverse_launch};
 
 /// Shared memory of one block.
 #[repr(C, align(16))]
@@ -20,6 +22,7 @@ struct InverseShared {
 }
 const _: () = assert!(size_of::<Exchange>() <= inverse_launch(4, true, true).shared_bytes as usize);
 const _: () = assert!(size_of::<InverseShared>() <= inverse_launch(4, false, true).shared_bytes as usize);
+const _: () = assert!(size_of::<InverseShared>() <= INVERSE_SHORT.shared_bytes as usize);
 
 /// The kernel for elements of `W` bytes; `means` is looked at where `CENTERED`.
 ///
@@ -52,61 +55,96 @@ unsafe fn inverse<const W: u32, const ALIGNED: bool, const CENTERED: bool>(
         unsafe { shared::dynamic::<InverseShared>().means.load_means::<W>(means, first, params) };
         thread::sync_threads(); // means
     }
+    let mean = |segment: u32| shared::dynamic::<InverseShared>().means.mean::<W>(segment, params);
     let mut pass = 0;
     while pass < params.order {
-        // What comes into each row's lane from the warp's own rows, and whether what comes from the warps before counts, too.
-        let (mut incoming, mut open) = ([0; LINES], [false; LINES]);
+        let last = pass + 1 == params.order;
+        // Of each row: what comes into the lane from the warp's own rows, whether what comes from the warps before counts, too, and the
+        // sum of what stands before the lane's start.
+        let (mut incoming, mut open, mut front) = ([0; LINES], [false; LINES], [0; LINES]);
         let mut carry = Carry::default();
         for_lines!(I => {
-            let starts = if ALIGNED { 0 } else { places[I].starts };
-            rows[I] = prefix_sums::<W>(rows[I], starts);
-            let begins = if ALIGNED { places[I].position == 0 } else { starts & ((1 << (16 / W)) - 1) != 0 };
-            let own = last::<W>(rows[I]);
-            let scan = if W == 8 { scan_row::<false>(own, begins) } else { scan_row::<true>(own, begins) };
+            let start = places[I].start(params);
+            let begins = if ALIGNED { places[I].position == 0 } else { start < Tile::<W>::LANE };
+            if !ALIGNED && begins {
+                front[I] = sum::<W>(and(rows[I], behind::<W>(start).map(|mask| !mask)));
+            }
+            let own = sum::<W>(rows[I]).wrapping_sub(front[I]);
+            let scan =
+                if W == 8 { scan_row::<false>(own, begins, params.reach) } else { scan_row::<true>(own, begins, params.reach) };
             (incoming[I], open[I], carry) = scan.chain(carry);
         });
         let before = if params.independent != 0 { 0 } else { exchange.incoming(pass, carry).sum };
-        pass += 1;
-        let last = pass == params.order;
         for_lines!(I => {
-            let incoming = incoming[I].wrapping_add(if open[I] { before } else { 0 });
+            let mut from = incoming[I].wrapping_add(if open[I] { before } else { 0 });
             if ALIGNED {
-                let incoming = if places[I].position == 0 { 0 } else { incoming };
-                let mean = if CENTERED && last { own[I] } else { 0 };
-                rows[I] = add::<W>(rows[I], broadcast::<W>(incoming.wrapping_add(mean)));
+                if places[I].position == 0 {
+                    from = 0;
+                }
+                if CENTERED && last {
+                    from = from.wrapping_add(own[I]);
+                }
+                rows[I] = sums_after::<W>(rows[I], from);
             } else {
-                // Only what stands before the lane's first start.
-                let starts = places[I].starts;
-                let below = (starts & starts.wrapping_neg()).wrapping_sub(1);
-                rows[I] = add::<W>(rows[I], keep::<W>(broadcast::<W>(incoming), below));
+                let next = places[I].next_segment();
+                let mut at_start = 0;
+                if CENTERED && last {
+                    from = from.wrapping_add(mean(next.wrapping_sub(u32::from(places[I].position != 0))));
+                    at_start = mean(next);
+                }
+                rows[I] = sums_after::<W>(rows[I], from);
+                // From the lane's start on, if there is one, from its mean on.
+                let start = places[I].start(params);
+                if start < Tile::<W>::LANE {
+                    let other = at_start.wrapping_sub(from.wrapping_add(front[I]));
+                    rows[I] = add::<W>(rows[I], and(broadcast::<W>(other), behind::<W>(start)));
+                }
             }
         });
-    }
-    if CENTERED && !ALIGNED {
-        let shared = shared::dynamic::<InverseShared>();
-        for_lines!(I => rows[I] = add_means::<W>(rows[I], places[I], |segment| shared.means.mean::<W>(segment, params)));
+        pass += 1;
     }
     // SAFETY: as above.
     unsafe { tile.store(output, &rows) };
 }
 
-/// Adds to each of a lane's elements the mean of its segment, segment by segment.
+/// The kernel for segments shorter than a lane's 16 bytes, of no power of two of elements; `means` is null where there are none.
+///
+/// # Safety
+/// As the entry points say.
 #[inline(always)]
-fn add_means<const W: u32>(v: Lane, place: Place, mean: impl Fn(u32) -> u64) -> Lane {
-    // The starts of other segments than the first element's.
-    let mut rest = place.starts & ((1 << (16 / W)) - 1) & !1;
-    let (mut all, mut done, mut segment) = ([0; 4], 0, place.segment);
-    loop {
-        let upto = (rest & rest.wrapping_neg()).wrapping_sub(1);
-        let (m, x) = (mask::<W>(upto & !done), broadcast::<W>(mean(segment)));
-        all = [all[0] | m[0] & x[0], all[1] | m[1] & x[1], all[2] | m[2] & x[2], all[3] | m[3] & x[3]];
-        if rest == 0 {
-            return add::<W>(v, all);
-        }
-        done = upto;
-        segment = segment.wrapping_add(1);
-        rest &= rest - 1;
+unsafe fn inverse_short<const W: u32>(input: *const U32x4, means: *const U32x4, output: *mut U32x4, params: &BlockParams) {
+    let s = shared::dynamic::<InverseShared>();
+    let tile = Tile::<W>::own(params);
+    // SAFETY: the caller's promise.
+    let mut rows = unsafe { tile.load(input) };
+    let mut places = [tile.first_place(params); LINES];
+    for_lines!(I => if I > 0 { places[I] = places[I - 1].next(params) });
+    let first = u64::from(thread::block_idx_x()) * u64::from(params.tile_segments);
+    if !means.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { s.means.load_means::<W>(means, first, params) };
     }
+    let mut pass = 0;
+    while pass < params.order {
+        for_lines!(I => rows[I] = prefix_sums::<W>(rows[I], places[I].starts));
+        // A segment begins in every lane, so that nothing comes from farther than the lane below.
+        let mut carry = s.exchange.last_of_warp_below(pass, last::<W>(rows[LINES - 1]));
+        for_lines!(I => {
+            let own = last::<W>(rows[I]) as u32;
+            let rotated = warp::warp_shuffle_idx(ALL_LANES, own, warp::lane_id().wrapping_sub(1) % 32, 32).0.into();
+            let incoming = if warp::lane_id() == 0 { carry } else { rotated };
+            carry = rotated;
+            let starts = places[I].starts;
+            let below = (starts & starts.wrapping_neg()).wrapping_sub(1);
+            rows[I] = add::<W>(rows[I], keep::<W>(broadcast::<W>(incoming), below));
+        });
+        pass += 1;
+    }
+    if !means.is_null() {
+        for_lines!(I => rows[I] = add::<W>(rows[I], s.means.short_means::<W>(places[I], params)));
+    }
+    // SAFETY: as above.
+    unsafe { tile.store(output, &rows) };
 }
 
 /// The kernel for segments of a power of two of elements that are shorter than a lane's 16 bytes.
@@ -229,24 +267,27 @@ entry_points! {
     lorenzo_inverse_w8_any, lorenzo_uncenter_w8_any, 8, false;
 }
 
-/// The entry points for small segments.
+/// The entry points for segments shorter than a lane.
 macro_rules! small_entry_points {
-    ($($name:ident, $word:literal;)*) => {$(
+    ($($name:ident, $kernel:ident, $launch:ident, $word:literal;)*) => {$(
         /// Sums inside small segments, once or twice, and the segment's mean added to each where there are means.
         ///
         /// # Safety
         /// As of the kernels above; `means` is null or 16-aligned and holds `params.segments`.
-        #[kernel(launch = INVERSE_SMALL)]
+        #[kernel(launch = $launch)]
         pub unsafe fn $name(input: *const U32x4, means: *const U32x4, output: *mut U32x4, params: BlockParams) {
             // SAFETY: the caller's promise.
-            unsafe { inverse_small::<$word>(input, means, output, &params) }
+            unsafe { $kernel::<$word>(input, means, output, &params) }
         }
     )*};
 }
 
 small_entry_points! {
-    lorenzo_inverse_w1_small, 1;
-    lorenzo_inverse_w2_small, 2;
-    lorenzo_inverse_w4_small, 4;
-    lorenzo_inverse_w8_small, 8;
+    lorenzo_inverse_w1_small, inverse_small, INVERSE_SMALL, 1;
+    lorenzo_inverse_w2_small, inverse_small, INVERSE_SMALL, 2;
+    lorenzo_inverse_w4_small, inverse_small, INVERSE_SMALL, 4;
+    lorenzo_inverse_w8_small, inverse_small, INVERSE_SMALL, 8;
+    lorenzo_inverse_w1_short, inverse_short, INVERSE_SHORT, 1;
+    lorenzo_inverse_w2_short, inverse_short, INVERSE_SHORT, 2;
+    lorenzo_inverse_w4_short, inverse_short, INVERSE_SHORT, 4;
 }

@@ -9,7 +9,7 @@ pub struct RowScan {
     /// The sum since the last start before the lane, or since the row's begin.
     pub incoming: u64,
     /// As `incoming`, behind the last lane; the same in every lane.
-    total: u64,
+    pub total: u64,
     /// Bit `l`: a segment begins in lane `l`.
     heads: u32,
 }
@@ -23,38 +23,67 @@ pub struct Carry {
     pub closed: bool,
 }
 
-/// Scans a row. `own` is the lane's sum since its last start or, where there is none, of all it has; `starts` says whether there is
-/// one. All lanes of a warp call this.
+/// The `value` of the lane `distance` below this one in its group of `width` lanes, and whether there is one.
 #[inline(always)]
-pub fn scan_row<const NARROW: bool>(own: u64, starts: bool) -> RowScan {
+fn up<const NARROW: bool>(value: u64, distance: u32, width: u32) -> (u64, bool) {
+    if NARROW {
+        let (other, there) = warp::warp_shuffle_up(ALL_LANES, value as u32, distance, width);
+        (other.into(), there)
+    } else {
+        warp::warp_shuffle_up(ALL_LANES, value, distance, width)
+    }
+}
+
+/// Lane 31's `value`.
+#[inline(always)]
+pub fn of_last_lane<const NARROW: bool>(value: u64) -> u64 {
+    if NARROW {
+        warp::warp_shuffle_idx(ALL_LANES, value as u32, 31, 32).0.into()
+    } else {
+        warp::warp_shuffle_idx(ALL_LANES, value, 31, 32).0
+    }
+}
+
+/// The sum of `own` in the lanes up to and with this one of its group of `group` lanes, a power of two and the same in all lanes. All
+/// lanes of a warp call this.
+#[inline(always)]
+pub fn scan_group<const NARROW: bool>(own: u64, group: u32) -> u64 {
+    let mut sum = own;
+    let mut distance = 1;
+    while distance < 32 {
+        if distance >= group {
+            break;
+        }
+        let (other, there) = up::<NARROW>(sum, distance, group);
+        sum = sum.wrapping_add(if there { other } else { 0 });
+        distance *= 2;
+    }
+    sum
+}
+
+/// Scans a row. `own` is the lane's sum since its last start or, where there is none, of all it has; `starts` says whether there is
+/// one; no segment goes through more than `reach` lanes, as all of a warp say. All lanes of a warp call this.
+#[inline(always)]
+pub fn scan_row<const NARROW: bool>(own: u64, starts: bool, reach: u32) -> RowScan {
     let lane = warp::lane_id();
     let heads = warp::warp_vote_ballot(ALL_LANES, starts);
     // The nearest lane at or below this one in which a segment begins; lane 0 where there is none.
     let below = heads & (u32::MAX >> (31 - lane));
     let nearest = 31 - (below | 1).leading_zeros();
-    let up = |value: u64, distance: u32| -> u64 {
-        if NARROW {
-            warp::warp_shuffle_up(ALL_LANES, value as u32, distance, 32).0.into()
-        } else {
-            warp::warp_shuffle_up(ALL_LANES, value, distance, 32).0
-        }
-    };
     let mut sum = own;
     let mut distance = 1;
     while distance < 32 {
-        let other = up(sum, distance);
+        if distance >= reach {
+            break;
+        }
+        let other = up::<NARROW>(sum, distance, 32).0;
         if lane >= nearest + distance {
             sum = sum.wrapping_add(other);
         }
         distance *= 2;
     }
-    let incoming = up(sum, 1);
-    let total = if NARROW {
-        warp::warp_shuffle_idx(ALL_LANES, sum as u32, 31, 32).0.into()
-    } else {
-        warp::warp_shuffle_idx(ALL_LANES, sum, 31, 32).0
-    };
-    RowScan { incoming: if lane == 0 { 0 } else { incoming }, total, heads }
+    let (incoming, there) = up::<NARROW>(sum, 1, 32);
+    RowScan { incoming: if there { incoming } else { 0 }, total: of_last_lane::<NARROW>(sum), heads }
 }
 
 impl RowScan {
@@ -81,6 +110,18 @@ pub struct Exchange {
 }
 
 impl Exchange {
+    /// The `own` of the last lane of the warp below; 0 in the lowest. All threads of a block call this, with the same `pass` (0 or 1), once
+    /// for each.
+    #[inline(always)]
+    pub fn last_of_warp_below(&self, pass: u32, own: u64) -> u64 {
+        let warp_index = thread::thread_idx_x() / 32;
+        if warp::lane_id() == 31 {
+            self.sum.write((pass * 8 + warp_index) as usize, own);
+        }
+        thread::sync_threads(); // sum
+        if warp_index == 0 { 0 } else { self.sum.read((pass * 8 + warp_index - 1) as usize) }
+    }
+
     /// What comes into the calling warp, whose own rows' carry is `own`. All threads of a block call this, with the same `pass` (0 or 1),
     /// once for each.
     #[inline(always)]

@@ -4,9 +4,10 @@
 //! time, so that no part overflows: shared memory adds words of 32 bits in one instruction.
 
 use super::super::packed::{Lane, element, for_elements, keep, signed_sum};
+use super::scan::scan_row;
 use super::tile::{Place, Tile, get};
 use crate::collectives::ALL_LANES;
-use cuda_std::{shared::SharedArray, thread, vector::U32x4, warp};
+use cuda_std::{bits::byte_permute, shared::SharedArray, thread, vector::U32x4, warp};
 use shared_types::lorenzo::{BlockParams, SUM_BYTES, sum_parts};
 
 /// Parts of a sum; those that an element size does not need are 0.
@@ -40,6 +41,17 @@ fn element_parts<const W: u32>(v: Lane, k: usize) -> Parts {
         2 => [x as i16 as u32, 0, 0, 0],
         4 => [x as u32 & 0xFFFF, (x as i32 >> 16) as u32, 0, 0],
         _ => [x as u32 & 0xFFFF, x as u32 >> 16, (x >> 32) as u32 & 0xFFFF, (x >> 48) as u32],
+    }
+}
+
+/// The parts of a sum.
+#[inline(always)]
+fn sum_to_parts<const W: u32>(sum: u64) -> Parts {
+    match W {
+        1 | 2 => [sum as u32, 0, 0, 0],
+        // At most 1024 times 2^31.
+        4 => [sum as u32 & 0xFFFF, (sum >> 16) as u32, 0, 0],
+        _ => [sum as u32 & 0xFFFF, sum as u32 >> 16, (sum >> 32) as u32 & 0xFFFF, (sum >> 48) as u32],
     }
 }
 
@@ -116,11 +128,25 @@ impl SegmentSums {
         }
     }
 
-    /// Adds a row's elements to the sums of their segments. All lanes of a warp call this; what is not there is 0.
+    /// Adds a row's elements to the sums of their segments. All lanes of a warp call this; what is not there is 0. `SHORT` goes with
+    /// `BlockKind::Short`.
     #[inline(always)]
-    pub fn add_row<const W: u32, const ALIGNED: bool>(&self, v: Lane, place: Place, params: &BlockParams) {
+    pub fn add_row<const W: u32, const ALIGNED: bool, const SHORT: bool>(&self, v: Lane, place: Place, params: &BlockParams) {
         let lane = warp::lane_id();
         let inside = place.starts & ((1 << Tile::<W>::LANE) - 1);
+        if SHORT {
+            let (mut parts, mut segment) = (element_parts::<W>(v, 0), place.segment);
+            for_elements!(K => if K > 0 && K < Tile::<W>::LANE as usize {
+                if inside >> K & 1 != 0 {
+                    self.add::<W>(segment, parts, params);
+                    segment = segment.wrapping_add(1);
+                    parts = [0; 4];
+                }
+                parts = add_parts(parts, element_parts::<W>(v, K));
+            });
+            self.add::<W>(segment, parts, params);
+            return;
+        }
         if params.length >= Tile::<W>::ROW {
             // At most one segment begins in the row: what stands before its first element, and the rest.
             let heads = warp::warp_vote_ballot(ALL_LANES, inside != 0);
@@ -162,17 +188,61 @@ impl SegmentSums {
                 self.add::<W>(place.segment, parts, params);
             }
         } else {
-            let (mut parts, mut segment) = (element_parts::<W>(v, 0), place.segment);
-            for_elements!(K => if K > 0 && K < Tile::<W>::LANE as usize {
-                if inside >> K & 1 != 0 {
-                    self.add::<W>(segment, parts, params);
-                    segment = segment.wrapping_add(1);
-                    parts = [0; 4];
-                }
-                parts = add_parts(parts, element_parts::<W>(v, K));
-            });
-            self.add::<W>(segment, parts, params);
+            // A lane adds to the segment that ends in it what came into the lane; the last one adds the rest.
+            let (all, start) = (signed_sum::<W>(v), place.start(params));
+            let begins = start < Tile::<W>::LANE;
+            let front = if begins { signed_sum::<W>(keep::<W>(v, (1 << start) - 1)) } else { 0 };
+            let own = all.wrapping_sub(front);
+            let scan =
+                if W <= 2 { scan_row::<true>(own, begins, params.reach) } else { scan_row::<false>(own, begins, params.reach) };
+            if begins {
+                self.add::<W>(
+                    place.next_segment().wrapping_sub(1),
+                    sum_to_parts::<W>(scan.incoming.wrapping_add(front)),
+                    params,
+                );
+            }
+            if lane == 31 {
+                let segment = if begins { place.next_segment() } else { place.segment };
+                self.add::<W>(segment, sum_to_parts::<W>(scan.total), params);
+            }
         }
+    }
+
+    /// For each of a lane's elements the mean of its segment, where [`BlockKind::Short`](shared_types::lorenzo::BlockKind).
+    #[inline(always)]
+    pub fn short_means<const W: u32>(&self, place: Place, params: &BlockParams) -> Lane {
+        let segment = |i: u32| self.mean::<W>(place.segment.wrapping_add(i), params) as u32;
+        let inner = place.starts & !1;
+        if W == 4 {
+            let (first, second) = (segment(0), segment(1));
+            return [1, 2, 4, 8].map(|bit: u32| if inner & (2 * bit - 1) == 0 { first } else { second });
+        }
+        let pair = |a: u32, b: u32| byte_permute(a, b, if W == 1 { 0x0040 } else { 0x5410 });
+        // The means of all segments that a lane may have, packed: up to six of bytes, four of halves.
+        let (lower, upper) = if W == 1 {
+            let lower = byte_permute(pair(segment(0), segment(1)), pair(segment(2), segment(3)), 0x5410);
+            (lower, if params.length < 5 { pair(segment(4), segment(5)) } else { 0 })
+        } else {
+            (pair(segment(0), segment(1)), pair(segment(2), segment(3)))
+        };
+        // Of four elements each, how many segments begun before: prefix sums of four bits, in as many digits.
+        let begun = |bits: u32, before: u32| {
+            let pairs = (bits & 15 | bits << 6) & 0x0303;
+            let digits = (pairs | pairs << 3) & 0x1111;
+            digits.wrapping_mul(0x1111).wrapping_add(before * 0x1111)
+        };
+        let count = |elements: u32| (inner & ((1 << elements) - 1)).count_ones();
+        if W == 1 {
+            return [0, 4, 8, 12].map(|k: u32| byte_permute(lower, upper, begun(inner >> k, count(k)) & 0xFFFF));
+        }
+        // The bytes of half `i` are `2 * i` and `2 * i + 1`.
+        let halves = |digits: u32| {
+            let spread = (digits & 15) | (digits & 0xF0) << 4;
+            byte_permute(lower, upper, spread * 0x22 + 0x1010)
+        };
+        let (front, back) = (begun(inner, 0), begun(inner >> 4, count(4)));
+        [halves(front), halves(front >> 8), halves(back), halves(back >> 8)]
     }
 
     /// Replaces a segment's sum by its mean, and returns it. One thread does this; `last` says whether the segment is the array's last.

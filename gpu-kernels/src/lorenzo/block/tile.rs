@@ -204,6 +204,18 @@ impl<const W: u32> Tile<W> {
 pub struct Ends(SharedArray<u64, 16>);
 
 impl Place {
+    /// The first element that begins a segment, counted from the lane's first; a lane's elements or more where there is none.
+    #[inline(always)]
+    pub fn start(self, params: &BlockParams) -> u32 {
+        if self.position == 0 { 0 } else { params.length - self.position }
+    }
+
+    /// The segment that begins at [`Self::start`], in the tile.
+    #[inline(always)]
+    pub fn next_segment(self) -> u32 {
+        self.segment.wrapping_add(u32::from(self.position != 0))
+    }
+
     /// The same lane's place in the next row.
     #[inline(always)]
     pub fn next(self, params: &BlockParams) -> Self {

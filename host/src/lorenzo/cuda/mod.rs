@@ -7,12 +7,15 @@ mod names;
 use super::{AdaptiveLorenzo, Lorenzo, Mode, Policy, PortBytes, Predictor, Segments, TiledLorenzo};
 use crate::backend::{Arg, CudaDevice, DeviceSlice, DeviceSliceMut, Kernel, Stream, check_buffer};
 use crate::{Error, Result};
-use shared_types::lorenzo::{ADAPTIVE, AdaptiveParams, BlockParams, MODES_PADDING};
+use shared_types::lorenzo::{ADAPTIVE_FORWARD, ADAPTIVE_INVERSE, ADAPTIVE_MEANS, AdaptiveParams, BlockParams, MODES_PADDING};
 use shared_types::lorenzo_nd::{Extents, Forward, Inverse};
 use shared_types::lorenzo_tiled::{TILED, Tiled};
 
 /// Bytes of the number of means that [`DevicePredictor`]'s directions leave: a `u64`.
 pub const MEANS_COUNT_BYTES: usize = 8;
+
+/// Bytes of scratch in front of what else stands there: the number of means, and what keeps the rest 16-aligned.
+const COUNT_BYTES: usize = 16;
 
 /// A predictor on one device.
 ///
@@ -46,8 +49,8 @@ enum Plan {
     Block { lorenzo: Lorenzo, segments: Segments, forward: Kernel, inverse: Kernel },
     /// Extents: one launch, and several.
     Grid { lorenzo: Lorenzo, forward: (Kernel, Box<Forward>), inverse: (Vec<Kernel>, Box<Inverse>) },
-    /// Tiles that choose.
-    Adaptive { lorenzo: AdaptiveLorenzo, forward: Kernel, inverse: Kernel },
+    /// Tiles that choose: the elements, and the means.
+    Adaptive { lorenzo: AdaptiveLorenzo, forward: [Kernel; 2], inverse: [Kernel; 2] },
     /// Tiles.
     Tiled { lorenzo: TiledLorenzo, forward: Kernel, inverse: Kernel },
 }
@@ -143,12 +146,25 @@ impl DevicePredictor {
     /// # Errors
     /// [`Error::Cuda`] where the kernels can't be loaded.
     pub fn adaptive(lorenzo: AdaptiveLorenzo, device: &CudaDevice) -> Result<Self> {
-        let (forward, inverse) = match lorenzo.element().bytes() {
-            2 => ("adaptive_lorenzo_forward_w2", "adaptive_lorenzo_inverse_w2"),
-            _ => ("adaptive_lorenzo_forward_w4", "adaptive_lorenzo_inverse_w4"),
+        let [forward, pack, spread, inverse] = match lorenzo.element().bytes() {
+            2 => [
+                "adaptive_lorenzo_forward_w2",
+                "adaptive_lorenzo_pack_w2",
+                "adaptive_lorenzo_spread_w2",
+                "adaptive_lorenzo_inverse_w2",
+            ],
+            _ => [
+                "adaptive_lorenzo_forward_w4",
+                "adaptive_lorenzo_pack_w4",
+                "adaptive_lorenzo_spread_w4",
+                "adaptive_lorenzo_inverse_w4",
+            ],
         };
-        let plan =
-            Plan::Adaptive { lorenzo, forward: device.kernel(forward, ADAPTIVE)?, inverse: device.kernel(inverse, ADAPTIVE)? };
+        let plan = Plan::Adaptive {
+            lorenzo,
+            forward: [device.kernel(forward, ADAPTIVE_FORWARD)?, device.kernel(pack, ADAPTIVE_MEANS)?],
+            inverse: [device.kernel(spread, ADAPTIVE_MEANS)?, device.kernel(inverse, ADAPTIVE_INVERSE)?],
+        };
         Ok(Self { device: device.clone(), plan })
     }
 
@@ -201,8 +217,9 @@ impl DevicePredictor {
             }
             Plan::Adaptive { lorenzo, .. } => {
                 let elements = plain_bytes / lorenzo.element().bytes();
-                let blocks = if elements == 0 { 0 } else { adaptive_params(lorenzo, elements).block.tiles() };
-                MEANS_COUNT_BYTES + 8 * grid(blocks)? as usize
+                let word = lorenzo.element().bytes() as u32;
+                let bytes = if elements == 0 { 0 } else { adaptive_params(lorenzo, elements).scratch_bytes(word).1 };
+                usize::try_from(COUNT_BYTES as u64 + bytes).map_err(|_| Error::TooLong { bytes, max: isize::MAX as u64 })?
             }
         })
     }
@@ -229,9 +246,7 @@ impl DevicePredictor {
         check_buffer("means", ports.means.address(), ports.means.len(), sizes.means)?;
         check_buffer("modes", ports.modes.address(), ports.modes.len(), sizes.modes)?;
         check_buffer("scratch", scratch.address(), scratch.len(), need as u64)?;
-        if need > 0 && matches!(self.plan, Plan::Adaptive { .. }) {
-            stream.fill(scratch.reborrow().slice(..need), 0)?;
-        }
+        self.clear_scratch(plain_bytes, scratch.reborrow(), stream)?;
         let elements = plain_bytes / self.predictor().element().bytes();
         if elements == 0 {
             return Ok(());
@@ -258,10 +273,15 @@ impl DevicePredictor {
                 }
                 Plan::Adaptive { lorenzo, forward, .. } => {
                     let params = adaptive_params(lorenzo, elements);
-                    let (count, look_back) = scratch.split_at(MEANS_COUNT_BYTES);
-                    let arguments =
-                        [plain, output, ports.modes.arg(), ports.means.arg(), look_back.arg(), count.arg(), Arg::of(&params)];
-                    forward.launch(stream, grid(params.block.tiles())?, &arguments)
+                    let (modes, tiles) = (ports.modes.arg(), Arg::of(&params.block.segments));
+                    let (count, rest) = scratch.split_at(COUNT_BYTES);
+                    let (look_back, tile_means) =
+                        rest.split_at(params.scratch_bytes(lorenzo.element().bytes() as u32).0 as usize);
+                    let [forward, pack] = forward;
+                    let arguments = [plain, output, modes, tile_means.arg(), Arg::of(&params)];
+                    forward.launch(stream, grid(params.block.tiles())?, &arguments)?;
+                    let arguments = [modes, tile_means.arg(), ports.means.arg(), look_back.arg(), count.arg(), tiles];
+                    pack.launch(stream, grid(params.means_blocks())?, &arguments)
                 }
             }
         }
@@ -302,9 +322,7 @@ impl DevicePredictor {
         check_buffer("output", ports.output.address(), ports.output.len(), 0)?;
         check_buffer("means", ports.means.address(), ports.means.len(), 0)?;
         check_buffer("scratch", scratch.address(), scratch.len(), need as u64)?;
-        if need > 0 && matches!(self.plan, Plan::Adaptive { .. }) {
-            stream.fill(scratch.reborrow().slice(..need), 0)?;
-        }
+        self.clear_scratch(plain_bytes, scratch.reborrow(), stream)?;
         let word = self.predictor().element().bytes();
         let elements = plain_bytes / word;
         if elements == 0 {
@@ -334,21 +352,27 @@ impl DevicePredictor {
                 Plan::Adaptive { lorenzo, inverse, .. } => {
                     let params = adaptive_params(lorenzo, elements);
                     let held = ports.means.len() as u64 / word;
-                    let (count, look_back) = scratch.split_at(MEANS_COUNT_BYTES);
-                    let arguments = [
-                        output,
-                        ports.modes.arg(),
-                        ports.means.arg(),
-                        Arg::of(&held),
-                        plain,
-                        look_back.arg(),
-                        count.arg(),
-                        Arg::of(&params),
-                    ];
+                    let (modes, tiles) = (ports.modes.arg(), Arg::of(&params.block.segments));
+                    let (count, rest) = scratch.split_at(COUNT_BYTES);
+                    let (look_back, tile_means) = rest.split_at(params.scratch_bytes(word as u32).0 as usize);
+                    let [spread, inverse] = inverse;
+                    let (means, held) = (ports.means.arg(), Arg::of(&held));
+                    let arguments = [modes, means, held, tile_means.arg(), look_back.arg(), count.arg(), tiles];
+                    spread.launch(stream, grid(params.means_blocks())?, &arguments)?;
+                    let arguments = [output, modes, tile_means.arg(), plain, Arg::of(&params)];
                     inverse.launch(stream, grid(params.block.tiles())?, &arguments)
                 }
             }
         }
+    }
+
+    /// Sets to 0 what must be before a launch.
+    fn clear_scratch(&self, plain_bytes: u64, scratch: DeviceSliceMut<'_>, stream: &Stream) -> Result<()> {
+        let Plan::Adaptive { lorenzo, .. } = &self.plan else { return Ok(()) };
+        let word = lorenzo.element().bytes();
+        let elements = plain_bytes / word;
+        let bytes = if elements == 0 { 0 } else { adaptive_params(lorenzo, elements).scratch_bytes(word as u32).0 };
+        stream.fill(scratch.slice(..COUNT_BYTES + bytes as usize), 0)
     }
 
     /// Waits for `stream` and reads how many means the forward direction of `adaptive_lorenzo` left; `scratch` is what it was given.
