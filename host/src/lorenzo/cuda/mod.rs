@@ -55,7 +55,7 @@ enum Plan {
     Tiled { lorenzo: TiledLorenzo, forward: Kernel, inverse: Kernel },
 }
 
-/// Ports in a device's memory, to read; those that the predictor does not have are not looked at.
+/// Ports in a device's memory, to read; those that the predictor does not have are empty.
 #[derive(Clone, Copy, Debug)]
 pub struct DevicePorts<'a> {
     /// Residuals.
@@ -311,7 +311,7 @@ impl DevicePredictor {
         for (port, found, expected) in [
             ("output", ports.output.len(), sizes.output),
             ("means", if adaptive { 0 } else { ports.means.len() }, if adaptive { 0 } else { sizes.means }),
-            ("modes", if adaptive { ports.modes.len() } else { 0 }, sizes.modes),
+            ("modes", ports.modes.len(), sizes.modes),
         ] {
             let found = found as u64;
             if found != expected {
