@@ -1,7 +1,7 @@
 //! Several chunks side by side, so that their dependent steps overlap; in the code that is best for the processor.
 
 #[cfg(target_arch = "x86_64")]
-use super::avx512;
+use super::{avx2, avx512};
 use super::{Coded, chunk};
 use crate::causal::Fault;
 
@@ -10,6 +10,9 @@ use crate::causal::Fault;
 pub enum Level {
     /// Nothing beyond the target.
     Plain,
+    /// Vectors of 8 lanes: Intel since Haswell, AMD since Zen.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
     /// Vectors of 16 lanes: Intel since Ice Lake, AMD since Zen 4.
     #[cfg(target_arch = "x86_64")]
     Avx512,
@@ -20,9 +23,9 @@ impl Level {
     pub fn available() -> &'static [Self] {
         #[cfg(target_arch = "x86_64")]
         {
-            const ALL: [Level; 2] = [Level::Plain, Level::Avx512];
-            // The standard library asks the processor once and remembers.
-            &ALL[..1 + usize::from(avx512::is_available())]
+            const ALL: [Level; 3] = [Level::Plain, Level::Avx2, Level::Avx512];
+            // The standard library asks the processor once and remembers. (No processor has the third without the second.)
+            &ALL[..1 + usize::from(avx2::is_available()) + usize::from(avx2::is_available() && avx512::is_available())]
         }
         #[cfg(not(target_arch = "x86_64"))]
         &[Self::Plain]
@@ -38,6 +41,8 @@ impl Level {
         match self {
             Self::Plain => 8,
             #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => avx2::CHUNKS,
+            #[cfg(target_arch = "x86_64")]
             Self::Avx512 => avx512::CHUNKS,
         }
     }
@@ -50,6 +55,9 @@ pub(super) fn decode(level: Level, coded: &Coded, first: usize, plain: &mut [u8]
             let chunks = plain.chunks_mut(2 * coded.chunk_words);
             chunks.enumerate().try_for_each(|(index, plain)| chunk::decode(coded, first + index, plain))
         }
+        // SAFETY: as below.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { avx2::decode(coded, first, plain) },
         // SAFETY: a level is only taken from `Level::available`, which asked the processor.
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => unsafe { avx512::decode(coded, first, plain) },

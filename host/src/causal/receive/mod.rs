@@ -12,6 +12,8 @@
 //! | digest | the same; what was decoded is wiped if it does not match |
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 mod chunk;
 mod group;

@@ -9,6 +9,8 @@
 //! | header, filling, and stored where that is no larger | here |
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 pub mod fit;
 mod group;
