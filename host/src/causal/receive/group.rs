@@ -2,7 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
-use super::{Coded, chunk};
+use super::{Coded, plain};
 use crate::causal::Fault;
 
 /// What the code is compiled for. All of it gives the same bytes and the same faults.
@@ -39,7 +39,7 @@ impl Level {
     /// Chunks that one thread decodes together.
     pub(super) fn chunks(self) -> usize {
         match self {
-            Self::Plain => 8,
+            Self::Plain => plain::CHUNKS,
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => avx2::CHUNKS,
             #[cfg(target_arch = "x86_64")]
@@ -48,18 +48,15 @@ impl Level {
     }
 }
 
-/// Decodes the chunks from `first` on to `plain`, which ends with a chunk; at most [`Level::chunks`].
-pub(super) fn decode(level: Level, coded: &Coded, first: usize, plain: &mut [u8]) -> Result<(), Fault> {
+/// Decodes the chunks from `first` on to `tile`, which ends with a chunk; at most [`Level::chunks`].
+pub(super) fn decode(level: Level, coded: &Coded, first: usize, tile: &mut [u8]) -> Result<(), Fault> {
     match level {
-        Level::Plain => {
-            let chunks = plain.chunks_mut(2 * coded.chunk_words);
-            chunks.enumerate().try_for_each(|(index, plain)| chunk::decode(coded, first + index, plain))
-        }
+        Level::Plain => plain::decode(coded, first, tile),
         // SAFETY: as below.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { avx2::decode(coded, first, plain) },
+        Level::Avx2 => unsafe { avx2::decode(coded, first, tile) },
         // SAFETY: a level is only taken from `Level::available`, which asked the processor.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { avx512::decode(coded, first, plain) },
+        Level::Avx512 => unsafe { avx512::decode(coded, first, tile) },
     }
 }

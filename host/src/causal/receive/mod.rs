@@ -17,6 +17,7 @@ mod avx2;
 mod avx512;
 mod chunk;
 mod group;
+mod plain;
 mod records;
 mod tables;
 
