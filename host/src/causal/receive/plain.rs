@@ -79,7 +79,7 @@ fn lanes<const REPRESENTATION: u8, const SPLIT: bool>(coded: &Coded, first: usiz
     let (mut streams, mut before) = ([[Stream::default(); 2]; CHUNKS], [0u16; CHUNKS]);
     let (mut low, mut high) = ([0u8; CHUNKS], [0u8; CHUNKS]);
     let mut rest = plain.as_chunks_mut::<2>().0;
-    let mut lanes: [&mut [[u8; 2]]; CHUNKS] = std::array::from_fn(|_| {
+    let lanes: [&mut [[u8; 2]]; CHUNKS] = std::array::from_fn(|_| {
         let (lane, more) = std::mem::take(&mut rest).split_at_mut(coded.chunk_words);
         rest = more;
         lane
