@@ -118,7 +118,10 @@ unsafe fn symbol(streams: &mut Streams, rows: &Rows, row: __m256i, largest: &mut
     let low_bits = _mm256_set1_epi32(DEAD as i32);
     let one = _mm256_set1_epi32(1);
     let slot = _mm256_and_si256(streams.x, low_bits);
-    let bucket = _mm256_add_epi32(_mm256_slli_epi32::<{ BUCKETS_LOG2 as i32 }>(row), _mm256_srli_epi32::<{ BUCKET_SLOTS_LOG2 as i32 }>(slot));
+    let bucket = _mm256_add_epi32(
+        _mm256_slli_epi32::<{ BUCKETS_LOG2 as i32 }>(row),
+        _mm256_srli_epi32::<{ BUCKET_SLOTS_LOG2 as i32 }>(slot),
+    );
     // SAFETY: there are 256 << BUCKETS_LOG2 buckets, `row` is below 256 and `slot` below 2^SCALE.
     let entry = unsafe { _mm256_i32gather_epi32::<4>(rows.buckets.as_ptr().cast(), bucket) };
     let mut c = _mm256_and_si256(_mm256_srli_epi32::<{ SCALE as i32 }>(entry), low_bits);

@@ -1,8 +1,8 @@
 //! Several chunks side by side, so that their dependent steps overlap; in the code that is best for the processor.
 
+use super::{Coded, plain};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
-use super::{Coded, plain};
 use crate::causal::Fault;
 
 /// What the code is compiled for. All of it gives the same bytes and the same faults.
@@ -31,6 +31,11 @@ impl Level {
         &[Self::Plain]
     }
 
+    /// Itself, or the plain code where the processor does not run it: anyone can name a level.
+    pub(super) fn or_plain(self) -> Self {
+        if Self::available().contains(&self) { self } else { Self::Plain }
+    }
+
     /// The quickest.
     pub fn best() -> Self {
         *Self::available().last().unwrap_or(&Self::Plain)
@@ -55,7 +60,7 @@ pub(super) fn decode(level: Level, coded: &Coded, first: usize, tile: &mut [u8])
         // SAFETY: as below.
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 => unsafe { avx2::decode(coded, first, tile) },
-        // SAFETY: a level is only taken from `Level::available`, which asked the processor.
+        // SAFETY: `level` went through `Level::or_plain`, which asked the processor.
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => unsafe { avx512::decode(coded, first, tile) },
     }

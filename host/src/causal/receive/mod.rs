@@ -125,7 +125,7 @@ impl<'a> Receiver<'a> {
         self.decode_with(Level::best(), plain)
     }
 
-    /// As [`Receiver::decode_into`], with the code that is compiled for `level`.
+    /// As [`Receiver::decode_into`], with the code that is compiled for `level`; plain code, where the processor does not run that.
     ///
     /// # Errors
     /// As [`Receiver::decode_into`].
@@ -134,7 +134,7 @@ impl<'a> Receiver<'a> {
         if found != expected {
             return Err(Fault::PlainLength { found, expected }.into());
         }
-        let mut outcome = self.decode_chunks(level, 0, plain);
+        let mut outcome = self.decode_chunks(level.or_plain(), 0, plain);
         if outcome.is_ok() && digest::tree(plain) != self.header.digest {
             outcome = Err(Fault::Digest);
         }

@@ -73,7 +73,13 @@ pub(super) unsafe fn encode(coding: &Coding, plain: &[u8], chunk_bytes: usize, s
                 ..=TWICE => unsafe { lanes::<$split, $high_first, $residual, 2>(coding, plain, chunk_bytes, scratch, group) },
                 // SAFETY: as above.
                 _ => unsafe {
-                    lanes::<$split, $high_first, $residual, { if $split { 2 } else { 4 } }>(coding, plain, chunk_bytes, scratch, group)
+                    lanes::<$split, $high_first, $residual, { if $split { 2 } else { 4 } }>(
+                        coding,
+                        plain,
+                        chunk_bytes,
+                        scratch,
+                        group,
+                    )
                 },
             }
         };
@@ -295,5 +301,44 @@ unsafe fn lanes<const SPLIT: bool, const HIGH_FIRST: bool, const RESIDUAL: bool,
             group.words.extend_from_slice(bytemuck::cast_slice(words)); // this processor is little-endian
         }
         group.records.push(record);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::causal::rans;
+
+    /// At the edges of every frequency's quotients, against the plain code.
+    #[test]
+    fn symbols_are_put_as_the_plain_code_puts_them() {
+        if !is_available() {
+            return;
+        }
+        let mut cumulative = vec![0u16; SYMBOLS * STRIDE + 1];
+        for f in 1..1u32 << SCALE {
+            let c = 4096 - f;
+            (cumulative[0], cumulative[1]) = (c as u16, 4096);
+            // States that emit a word, and those that do not: whole quotients from small to the largest, and what lies beside them.
+            let largest = (1u32 << (32 - SCALE)) - 1;
+            for quotient in [16, 17, 255, 4097, 65_535, 1 << 18, largest - 1, largest] {
+                let whole = quotient * f;
+                let xs = [whole - 1, whole, whole + 1, whole + f - 1, whole + f / 2, u32::MAX, u32::MAX - f, u32::MAX / 2 + 1];
+                let xs = xs.map(|x| x.max(LOWER));
+                let mut streams =
+                    Streams { x: bytemuck::cast(xs), emitted: [bytemuck::Zeroable::zeroed(); STEPS], at: [0; LANES] };
+                // SAFETY: the table has its full length, the row and the symbol are 0, and the processor was asked.
+                unsafe { streams.put(&cumulative, bytemuck::Zeroable::zeroed(), bytemuck::Zeroable::zeroed(), 0) };
+                let (after, emitted): ([u32; LANES], [u32; LANES]) =
+                    (bytemuck::cast(streams.x), bytemuck::cast(streams.emitted[0]));
+                for (lane, x) in xs.into_iter().enumerate() {
+                    let is_full = rans::is_full::<SCALE>(x, f);
+                    let rest = if is_full { x >> 16 } else { x };
+                    let expected = rans::put::<SCALE>(rest, f, c, rans::reciprocal::<SCALE>(f));
+                    assert_eq!(after[lane], expected, "{x} at {f}");
+                    assert_eq!(emitted[lane], if is_full { 0xFFFF_0000 } else { 0 } | (x & 0xFFFF), "{x} at {f}");
+                }
+            }
+        }
     }
 }

@@ -56,7 +56,13 @@ pub(super) unsafe fn encode(coding: &Coding, plain: &[u8], chunk_bytes: usize, s
                 ..=TWICE => unsafe { lanes::<$split, $high_first, $residual, 2>(coding, plain, chunk_bytes, scratch, group) },
                 // SAFETY: as above.
                 _ => unsafe {
-                    lanes::<$split, $high_first, $residual, { if $split { 2 } else { 4 } }>(coding, plain, chunk_bytes, scratch, group)
+                    lanes::<$split, $high_first, $residual, { if $split { 2 } else { 4 } }>(
+                        coding,
+                        plain,
+                        chunk_bytes,
+                        scratch,
+                        group,
+                    )
                 },
             }
         };

@@ -1,8 +1,8 @@
 //! Several chunks side by side, so that their dependent steps overlap; in the code that is best for the processor.
 
+use super::payload::{Coding, Cumulative, Group, Record};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
-use super::payload::{Coding, Cumulative, Group, Record};
 use crate::causal::rans::{self, LOWER, SCALE};
 use crate::causal::{Form, Grain, Representation, zigzag};
 
@@ -30,6 +30,11 @@ impl Level {
         }
         #[cfg(not(target_arch = "x86_64"))]
         &[Self::Plain]
+    }
+
+    /// Itself, or the plain code where the processor does not run it: anyone can name a level.
+    pub(super) fn or_plain(self) -> Self {
+        if Self::available().contains(&self) { self } else { Self::Plain }
     }
 
     /// The quickest.
@@ -78,10 +83,11 @@ pub(super) fn encode(level: Level, coding: &Coding, plain: &[u8], chunk_bytes: u
     if level != Level::Plain && plain.len() / chunk_bytes >= FEW {
         let whole;
         (whole, rest) = plain.split_at(plain.len() / chunk_bytes * chunk_bytes);
-        // SAFETY: a level is only taken from `Level::available`, which asked the processor.
         match level {
             Level::Plain => {}
+            // SAFETY: `level` went through `Level::or_plain`, which asked the processor.
             Level::Avx2 => unsafe { avx2::encode(coding, whole, chunk_bytes, &mut scratch.vector, &mut group) },
+            // SAFETY: as above.
             Level::Avx512 => unsafe { avx512::encode(coding, whole, chunk_bytes, &mut scratch.vector, &mut group) },
         }
     }

@@ -205,7 +205,7 @@ pub(super) fn count(level: Level, tile: &[u8], grain: Grain) -> Counts {
         // SAFETY: as below.
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 => unsafe { count_avx2(part, chunk) },
-        // SAFETY: a level is only taken from `Level::available`, which asked the processor for more than these features.
+        // SAFETY: `level` went through `Level::or_plain`, which asked the processor for these features and more.
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => unsafe { count_avx512(part, chunk) },
     };
