@@ -5,6 +5,7 @@
 #![no_main]
 
 #[path = "../../tests/support/seal.rs"]
+#[allow(dead_code)] // tests use the rest
 mod seal;
 
 use libfuzzer_sys::fuzz_target;
@@ -21,7 +22,7 @@ const CODERS: [&str; 3] = ["clog", "raze", "causal"];
 /// A predictor, zigzag, a coder; `None` where the predictor has no such elements.
 fn chain(which: u8, element: ElementType) -> Option<Vec<Box<dyn Stage>>> {
     let which = usize::from(which);
-    let word_size = WordSize::from_bytes(element.bytes()).ok();
+    let word_size = WordSize::from_bytes(element.bytes());
     let coder = CODERS[which / PREDICTORS.len() % CODERS.len()];
     let stage = |name, options: Options| stage::by_name(name)?.stage(&options).ok();
     let of_words = Options { word_size, ..Options::default() };
