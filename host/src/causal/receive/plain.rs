@@ -73,6 +73,7 @@ impl Stream {
 }
 
 /// Decodes `plain`, [`CHUNKS`] whole chunks from `first` on; `false` if one did not end right.
+#[allow(clippy::needless_range_loop)] // several arrays run along
 fn lanes<const REPRESENTATION: u8, const SPLIT: bool>(coded: &Coded, first: usize, plain: &mut [u8]) -> bool {
     let words = coded.frame[coded.payload..].as_chunks::<2>().0;
     let (lows, highs) = (&coded.tables.low, &coded.tables.high);
