@@ -63,6 +63,67 @@ fn tiles_of_every_length_come_back() {
     }
 }
 
+/// The code of every level, by name, so that a level that the processor has is not left out in silence.
+#[test]
+fn every_level_of_the_processor_is_there() {
+    let (send, receive) = (send::Level::available(), receive::Level::available());
+    let named = |levels: Vec<String>| levels.join(", ");
+    let expected = {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let avx2 = is_x86_feature_detected!("avx2");
+            let avx512 = avx2 && is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vbmi2");
+            ["Plain", "Avx2", "Avx512"][..1 + usize::from(avx2) + usize::from(avx512)].join(", ")
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        "Plain".to_string()
+    };
+    assert_eq!(named(send.iter().map(|level| format!("{level:?}")).collect()), expected);
+    assert_eq!(named(receive.iter().map(|level| format!("{level:?}")).collect()), expected);
+}
+
+/// One bit of many chunks changed: every level refuses with the same fault, or decodes to the same bytes.
+#[test]
+fn every_level_gives_the_same_verdict() {
+    let tile = walk(45 * Grain::B2048.words() + 7, 20);
+    let (mut refused, mut decoded) = (0, 0);
+    for settings in all_settings().filter(|settings| settings.grain == Grain::B2048) {
+        let frame = send::encode(&tile, &settings).expect("a tile");
+        let header = Header::read(&frame).expect("a header");
+        let mut state = 11;
+        let behind_model = header.records().start..frame.len() as u64;
+        for round in 0..60 {
+            let mut changed = frame.clone();
+            // Every fourth in the records, which are few; the last words of the payload once.
+            let range = if round % 4 == 0 { header.records() } else { behind_model.clone() };
+            let at = if round == 1 {
+                frame.len() as u64 - 1
+            } else {
+                range.start + splitmix64(&mut state) % (range.end - range.start)
+            };
+            changed[at as usize] ^= 1 << (splitmix64(&mut state) % 8);
+            let Ok(receiver) = Receiver::open(&changed) else { continue };
+            let outcomes = receive::Level::available().iter().map(|level| {
+                let mut plain = vec![0xA5; tile.len()];
+                (receiver.decode_with(*level, &mut plain), plain)
+            });
+            let outcomes: Vec<_> = outcomes.collect();
+            assert!(outcomes.iter().all(|outcome| *outcome == outcomes[0]), "{settings:?}, byte {at}");
+            match &outcomes[0] {
+                (Ok(()), plain) => {
+                    assert_same_bytes(plain, &tile, "a change that is harmless");
+                    decoded += 1;
+                }
+                (Err(_), plain) => {
+                    assert!(plain.iter().all(|&byte| byte == 0), "bytes of a refused tile were released");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(refused > 300, "{refused} refused, {decoded} decoded");
+}
+
 #[test]
 fn what_is_no_tile_is_refused() {
     for bytes in [0, 1, 3, (16 << 20) + 2] {

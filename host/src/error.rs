@@ -287,14 +287,18 @@ pub enum Error {
     BlockLimit { found: u64, max: u64 },
     /// Neither a block nor the end of an archive starts at `offset`.
     Kind { found: u8, offset: u64 },
-    /// A short block that is not last, is not shorter than the others, or stands in an archive with a shape.
+    /// A block that is marked as short and has not 1 to `max` bytes; none has where `max` is 0, in an archive with a shape or with blocks of one byte.
     ShortBlock { found: u64, max: u64 },
+    /// A block that is marked as short, of `found` bytes, and is not the last one.
+    ShortBlockInside { found: u64 },
     /// A payload longer than its block's plain bytes, or, stored, of another length.
     PayloadLength { found: u64, plain: u64 },
     /// Stage number `stage` of the list cannot have made that many bytes.
     StageLength { stage: u64, found: u64, max: u64 },
     /// Stage number `stage` of the list makes more of a block than the reader's or writer's limit allows.
     StageLimit { stage: u64, found: u64, max: u64 },
+    /// The system has no memory for `bytes` more bytes.
+    Memory { bytes: u64 },
     /// The plain bytes are not those that the digest was made of.
     Digest,
     /// An archive with more or fewer blocks than its end says or its shape asks for.
@@ -472,8 +476,14 @@ impl fmt::Display for Error {
             Self::Kind { found, offset } => {
                 write!(f, "neither a block nor the end starts at offset {offset}: kind {found:#04x}")
             }
+            Self::ShortBlock { found, max: 0 } => {
+                write!(f, "a block is marked as short, with {found} bytes, where none can be")
+            }
             Self::ShortBlock { found, max } => {
-                write!(f, "a block of {found} bytes among blocks of {max}")
+                write!(f, "a block is marked as short, with {found} bytes, not 1 to {max}")
+            }
+            Self::ShortBlockInside { found } => {
+                write!(f, "a short block, of {found} bytes, is not the last one")
             }
             Self::PayloadLength { found, plain } => {
                 write!(f, "a payload of {found} bytes for a block of {plain}")
@@ -485,6 +495,7 @@ impl fmt::Display for Error {
                 write!(f, "stage {stage} of the list makes {found} bytes of a block, above the limit of {max}")
             }
             Self::Digest => f.write_str("the plain bytes do not match their digest"),
+            Self::Memory { bytes } => write!(f, "there is no memory for {bytes} more bytes"),
             Self::BlockCount { found, expected } => {
                 write!(f, "the archive has {found} blocks, not {expected}")
             }

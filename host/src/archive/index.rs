@@ -139,8 +139,11 @@ impl Index {
         let mut at = seek(&mut input, archive_bytes - 8)?;
         at.exact("number of blocks", &mut count)?;
         let blocks = u64::from_le_bytes(count);
-        let start = end_bytes(blocks).filter(|end| *end <= room).map(|end| archive_bytes - end);
-        let start = start.ok_or(Error::BlockCount { found: room / ENTRY_BYTES, expected: blocks })?;
+        let need = end_bytes(blocks).unwrap_or(u64::MAX);
+        if need > room {
+            return Err(Error::Truncated { field: "end", offset: header_bytes, need, have: room });
+        }
+        let start = archive_bytes - need;
 
         if blocks == 0 && start != header_bytes {
             return Err(Error::Index { index: 0, found: start });

@@ -81,6 +81,8 @@ impl Packer {
                 let length = index.checked_sub(1).map_or(header.plain_bytes, |before| header.lengths[before]);
                 let length = usize::try_from(length).map_err(|_| Error::TooLong { bytes: length, max: usize::MAX as u64 })?;
                 // Keeps what is there: decoders write every byte, and zeroing again would cost a pass over memory.
+                let more = length.saturating_sub(plain.len());
+                plain.try_reserve(more).map_err(|_| Error::Memory { bytes: more as u64 })?;
                 plain.resize(length, 0);
                 coder.decode(&payload, &mut plain)?;
                 if index > 0 {

@@ -65,7 +65,7 @@ impl<R: Read> Walk<R> {
             return Err(Error::Kind { found: kind[0], offset });
         }
         if self.short {
-            return Err(Error::ShortBlock { found: self.plain_bytes % self.header.cut.block_bytes(), max: 0 });
+            return Err(Error::ShortBlockInside { found: self.plain_bytes % self.header.cut.block_bytes() });
         }
         let place = Place { archive: self.archive, number };
         let header = BlockHeader::read(&mut self.input, &self.header, &self.stages, place);
@@ -287,7 +287,7 @@ impl<R: Read + Seek> Archive<R> {
         let max = max_stage_bytes(self.options.max_block_bytes);
         let header = header.and_then(|header| header.limit(max)).map_err(in_block(number))?;
         if header.short && !last {
-            return Err(Error::ShortBlock { found: header.plain_bytes, max: 0 });
+            return Err(Error::ShortBlockInside { found: header.plain_bytes });
         }
         // No gaps and no overlaps, as in one pass; and the payload's bytes are there.
         let end = input.offset().saturating_add(header.payload_bytes);

@@ -84,7 +84,10 @@ fn block<'a>(state: &mut [__m512i; 8], bytes: impl Fn(usize) -> &'a [u8; BLOCK_B
     let mut w = transpose(&rows);
     const XOR: i32 = 0x96;
     let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *state;
-    for sixteen in CONSTANTS.as_chunks::<16>().0 {
+    let sixteens = CONSTANTS.as_chunks::<16>().0;
+    for (number, sixteen) in sixteens.iter().enumerate() {
+        // The last rounds make no words for later ones.
+        let is_last = number + 1 == sixteens.len();
         for i in 0..16 {
             let k = _mm512_set1_epi32(sixteen[i] as i32);
             let e_bits = _mm512_ternarylogic_epi32::<XOR>(
@@ -102,7 +105,10 @@ fn block<'a>(state: &mut [__m512i; 8], bytes: impl Fn(usize) -> &'a [u8; BLOCK_B
             let most = _mm512_ternarylogic_epi32::<0xE8>(a, b, c);
             (h, g, f, e, d, c, b) = (g, f, e, _mm512_add_epi32(d, t), c, b, a);
             a = _mm512_add_epi32(t, _mm512_add_epi32(a_bits, most));
-            // The word that takes this one's place sixteen rounds later. (The last sixteen are made in vain: 7 % of the work.)
+            if is_last {
+                continue;
+            }
+            // The word that takes this one's place sixteen rounds later.
             let (near, far) = (w[(i + 14) % 16], w[(i + 1) % 16]);
             let far = _mm512_ternarylogic_epi32::<XOR>(
                 _mm512_ror_epi32::<7>(far),

@@ -83,6 +83,8 @@ impl<P: BlockPredictor> Coder for Predicting<P> {
         if total > max {
             return Err(Error::TooLong { bytes: total, max });
         }
+        let more = (total as usize).saturating_sub(coded.len());
+        coded.try_reserve(more).map_err(|_| Error::Memory { bytes: more as u64 })?;
         // Keeps what is there: every byte is written.
         coded.resize(total as usize, 0);
         let (output, rest) = coded.split_at_mut(bytes.output as usize);

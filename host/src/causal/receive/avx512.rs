@@ -42,12 +42,12 @@ pub(super) unsafe fn decode(coded: &Coded, first: usize, plain: &mut [u8]) -> Re
     let chunk_bytes = 2 * coded.chunk_words;
     let full = plain.len() / chunk_bytes;
     let (vector, rest) = plain.split_at_mut(full * chunk_bytes);
-    // Fewer than half the lanes are not worth it; and the gathers need a word to look at.
-    let ok = full >= LANES / 2 && coded.frame.len() > coded.payload + 2 && {
+    // Fewer than half the lanes are not worth it; and the gathers need two words to look at.
+    let ok = full >= LANES / 2 && coded.frame.len() >= coded.payload + 4 && {
         macro_rules! lanes {
             ($representation:ident, $split:literal) => {
                 match full {
-                    // SAFETY: the caller's, and there are words in the payload.
+                    // SAFETY: the caller's, and the payload has two words.
                     ..=LANES => unsafe { lanes::<$representation, $split, 1>(coded, first, vector) },
                     // SAFETY: as above.
                     _ => unsafe { lanes::<$representation, $split, VECTORS>(coded, first, vector) },
@@ -76,24 +76,43 @@ struct Streams {
     x: __m512i,
     /// The next word.
     at: __m512i,
+    /// That word in the high half, the one after it in the low half; what [`Streams::fill`] does lasts for two symbols.
+    words: __m512i,
 }
 
-/// What all steps need.
+/// Where words come from.
 #[derive(Clone, Copy)]
 struct Source {
-    /// Two bytes in front of the payload: a dword from there ends with word 0.
-    before: *const u8,
-    /// The payload's last word.
-    last: __m512i,
+    /// The payload.
+    words: *const u8,
+    /// The last word but one of it.
+    last_pair: __m512i,
+}
+
+impl Streams {
+    /// Looks up two words: one gather for two symbols, and none that a state has to wait for.
+    ///
+    /// # Safety
+    /// `source` is that of a payload with two words or more. AVX-512 F.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2")]
+    unsafe fn fill(&mut self, source: Source) {
+        let is_pair = _mm512_cmple_epu32_mask(self.at, source.last_pair);
+        let at = _mm512_min_epu32(self.at, source.last_pair);
+        // SAFETY: `at` is a word that has another one behind it.
+        let words = unsafe { _mm512_i32gather_epi32::<2>(at, source.words.cast()) };
+        // The last word alone is in the high half already.
+        self.words = _mm512_mask_rol_epi32::<16>(words, is_pair, words);
+    }
 }
 
 /// `row` in every lane is below 256.
 ///
 /// # Safety
-/// Rows of `rows` are whole and sound, and `source` is that of a payload with words. AVX-512 F, BW, VL, VBMI2.
+/// Rows of `rows` are whole and sound. AVX-512 F, BW, VL, VBMI2.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2")]
-unsafe fn symbol(streams: &mut Streams, rows: &Rows, row: __m512i, source: Source, largest: &mut __m512i) -> __m512i {
+unsafe fn symbol(streams: &mut Streams, rows: &Rows, row: __m512i, largest: &mut __m512i) -> __m512i {
     let low_bits = _mm512_set1_epi32(DEAD as i32);
     let one = _mm512_set1_epi32(1);
     let slot = _mm512_and_si512(streams.x, low_bits);
@@ -133,10 +152,8 @@ unsafe fn symbol(streams: &mut Streams, rows: &Rows, row: __m512i, source: Sourc
     }
     let x = _mm512_add_epi32(_mm512_mullo_epi32(f, _mm512_srli_epi32::<SCALE>(streams.x)), offset);
     let short = _mm512_cmplt_epu32_mask(x, _mm512_set1_epi32(LOWER as i32));
-    let at = _mm512_min_epu32(streams.at, source.last);
-    // SAFETY: the dword ends with word `at`, which is not behind the last; at word 0 it begins in the records or their filling.
-    let word = unsafe { _mm512_mask_i32gather_epi32::<2>(x, short, at, source.before.cast()) };
-    streams.x = _mm512_mask_shldi_epi32::<16>(x, short, x, word);
+    streams.x = _mm512_mask_shldi_epi32::<16>(x, short, x, streams.words);
+    streams.words = _mm512_mask_slli_epi32::<16>(streams.words, short, streams.words);
     streams.at = _mm512_mask_add_epi32(streams.at, short, streams.at, one);
     symbol
 }
@@ -155,8 +172,8 @@ unsafe fn lanes<const REPRESENTATION: u8, const SPLIT: bool, const V: usize>(
     let chunk_bytes = 2 * coded.chunk_words;
     let chunks = plain.len() / chunk_bytes;
     let payload = &coded.frame[coded.payload..];
-    let source =
-        Source { before: coded.frame[coded.payload - 2..].as_ptr(), last: _mm512_set1_epi32((payload.len() / 2 - 1) as i32) };
+    assert!(payload.len() >= 4);
+    let source = Source { words: payload.as_ptr(), last_pair: _mm512_set1_epi32((payload.len() / 2 - 2) as i32) };
     let (low_rows, high_rows) = (&coded.tables.low, &coded.tables.high);
     assert!(low_rows.buckets.len() == SYMBOLS << BUCKETS_LOG2 && high_rows.buckets.len() == SYMBOLS << BUCKETS_LOG2);
     assert!(low_rows.cumulative.len() == SYMBOLS * STRIDE && high_rows.cumulative.len() == SYMBOLS * STRIDE);
@@ -164,7 +181,7 @@ unsafe fn lanes<const REPRESENTATION: u8, const SPLIT: bool, const V: usize>(
     // Lanes without a chunk repeat the last one; only what they would write is left out.
     let zero = _mm512_setzero_si512();
     let byte = _mm512_set1_epi32(0xFF);
-    let mut streams = [[Streams { x: zero, at: zero }; 2]; V];
+    let mut streams = [[Streams { x: zero, at: zero, words: zero }; 2]; V];
     let mut ends = [[zero; 2]; V];
     let (mut low, mut high, mut word) = ([zero; V], [zero; V], [zero; V]);
     for v in 0..V {
@@ -198,24 +215,31 @@ unsafe fn lanes<const REPRESENTATION: u8, const SPLIT: bool, const V: usize>(
                 if start + step + half == 0 {
                     continue; // the chunk's first word is known
                 }
+                let first_half = half == 0 || start + step == 0;
                 for v in 0..V {
                     let [low_streams, high_streams] = &mut streams[v];
                     // SAFETY: the tables are whole (asserted above, and made of checked rows), symbols are bytes, and the source is this payload's.
                     unsafe {
+                        if !SPLIT {
+                            low_streams.fill(source);
+                        } else if first_half {
+                            low_streams.fill(source);
+                            high_streams.fill(source);
+                        }
                         if SPLIT {
                             if REPRESENTATION == HIGH_FIRST {
-                                high[v] = symbol(high_streams, high_rows, high[v], source, &mut largest);
-                                low[v] = symbol(low_streams, low_rows, high[v], source, &mut largest);
+                                high[v] = symbol(high_streams, high_rows, high[v], &mut largest);
+                                low[v] = symbol(low_streams, low_rows, high[v], &mut largest);
                             } else {
-                                low[v] = symbol(low_streams, low_rows, low[v], source, &mut largest);
-                                high[v] = symbol(high_streams, high_rows, high[v], source, &mut largest);
+                                low[v] = symbol(low_streams, low_rows, low[v], &mut largest);
+                                high[v] = symbol(high_streams, high_rows, high[v], &mut largest);
                             }
                         } else if REPRESENTATION == HIGH_FIRST {
-                            high[v] = symbol(low_streams, high_rows, high[v], source, &mut largest);
-                            low[v] = symbol(low_streams, low_rows, high[v], source, &mut largest);
+                            high[v] = symbol(low_streams, high_rows, high[v], &mut largest);
+                            low[v] = symbol(low_streams, low_rows, high[v], &mut largest);
                         } else {
-                            low[v] = symbol(low_streams, low_rows, low[v], source, &mut largest);
-                            high[v] = symbol(low_streams, high_rows, high[v], source, &mut largest);
+                            low[v] = symbol(low_streams, low_rows, low[v], &mut largest);
+                            high[v] = symbol(low_streams, high_rows, high[v], &mut largest);
                         }
                     }
                     let coded = _mm512_or_si512(low[v], _mm512_slli_epi32::<8>(high[v]));
@@ -252,7 +276,7 @@ unsafe fn lanes<const REPRESENTATION: u8, const SPLIT: bool, const V: usize>(
     let mut ok = _mm512_cmpge_epu32_mask(largest, _mm512_set1_epi32(DEAD as i32)) == 0;
     for v in 0..V {
         for stream in 0..if SPLIT { 2 } else { 1 } {
-            let Streams { x, at } = streams[v][stream];
+            let Streams { x, at, .. } = streams[v][stream];
             ok &= _mm512_cmpneq_epi32_mask(x, _mm512_set1_epi32(LOWER as i32)) == 0;
             ok &= _mm512_cmpneq_epi32_mask(at, ends[v][stream]) == 0;
         }

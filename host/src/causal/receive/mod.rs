@@ -12,9 +12,12 @@
 //! | digest | the same; what was decoded is wiped if it does not match |
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 mod chunk;
 mod group;
+mod plain;
 mod records;
 mod tables;
 
@@ -122,7 +125,7 @@ impl<'a> Receiver<'a> {
         self.decode_with(Level::best(), plain)
     }
 
-    /// As [`Receiver::decode_into`], with the code that is compiled for `level`.
+    /// As [`Receiver::decode_into`], with the code that is compiled for `level`; plain code, where the processor does not run that.
     ///
     /// # Errors
     /// As [`Receiver::decode_into`].
@@ -131,7 +134,7 @@ impl<'a> Receiver<'a> {
         if found != expected {
             return Err(Fault::PlainLength { found, expected }.into());
         }
-        let mut outcome = self.decode_chunks(level, 0, plain);
+        let mut outcome = self.decode_chunks(level.or_plain(), 0, plain);
         if outcome.is_ok() && digest::tree(plain) != self.header.digest {
             outcome = Err(Fault::Digest);
         }

@@ -29,7 +29,9 @@ const PAIRS: usize = BLOCK_WORDS / 2;
 
 /// Words from one stream's room to the next one's: one for every symbol of a chunk and two behind the end, where the first steps may write. The
 /// rest keeps rooms from lying a power of two apart.
-const ROOM_WORDS: usize = 2 * Grain::B8192.words() + 96;
+const fn room_words(is_split: bool) -> usize {
+    (if is_split { 1 } else { 2 }) * Grain::B8192.words() + 96
+}
 
 /// Whether this processor runs it.
 pub(super) fn is_available() -> bool {
@@ -39,22 +41,28 @@ pub(super) fn is_available() -> bool {
         && is_x86_feature_detected!("avx512vbmi2")
 }
 
-/// Codes up to [`chunks`] whole chunks of `chunk_bytes` bytes.
+/// Codes up to [`chunks`] whole chunks of `chunk_bytes` bytes. `scratch` may hold anything.
 ///
 /// # Safety
 /// The processor runs it ([`is_available`]).
-pub(super) unsafe fn encode(coding: &Coding, plain: &[u8], chunk_bytes: usize, group: &mut Group) {
+pub(super) unsafe fn encode(coding: &Coding, plain: &[u8], chunk_bytes: usize, scratch: &mut Vec<u16>, group: &mut Group) {
     const TWICE: usize = 2 * LANES;
     macro_rules! lanes {
         ($split:literal, $high_first:literal, $residual:literal) => {
             match plain.len() / chunk_bytes {
                 // SAFETY: the caller's.
-                ..=LANES => unsafe { lanes::<$split, $high_first, $residual, 1>(coding, plain, chunk_bytes, group) },
+                ..=LANES => unsafe { lanes::<$split, $high_first, $residual, 1>(coding, plain, chunk_bytes, scratch, group) },
                 // SAFETY: as above.
-                ..=TWICE => unsafe { lanes::<$split, $high_first, $residual, 2>(coding, plain, chunk_bytes, group) },
+                ..=TWICE => unsafe { lanes::<$split, $high_first, $residual, 2>(coding, plain, chunk_bytes, scratch, group) },
                 // SAFETY: as above.
                 _ => unsafe {
-                    lanes::<$split, $high_first, $residual, { if $split { 2 } else { 4 } }>(coding, plain, chunk_bytes, group)
+                    lanes::<$split, $high_first, $residual, { if $split { 2 } else { 4 } }>(
+                        coding,
+                        plain,
+                        chunk_bytes,
+                        scratch,
+                        group,
+                    )
                 },
             }
         };
@@ -142,6 +150,7 @@ unsafe fn lanes<const SPLIT: bool, const HIGH_FIRST: bool, const RESIDUAL: bool,
     coding: &Coding,
     plain: &[u8],
     chunk_bytes: usize,
+    scratch: &mut Vec<u16>,
     group: &mut Group,
 ) {
     let blocks = chunk_bytes / (2 * BLOCK_WORDS);
@@ -152,9 +161,14 @@ unsafe fn lanes<const SPLIT: bool, const HIGH_FIRST: bool, const RESIDUAL: bool,
     let zero = _mm512_setzero_si512();
     let byte = _mm512_set1_epi32(0xFF);
     let half = _mm512_set1_epi32(0xFFFF);
-    let mut scratch = vec![0u16; 2 * V * LANES * ROOM_WORDS];
+    let room_words = room_words(SPLIT);
+    let streams_of_chunk = if SPLIT { 2 } else { 1 };
+    let needed = streams_of_chunk * V * LANES * room_words;
+    if scratch.len() < needed {
+        scratch.resize(needed, 0);
+    }
     // Where a stream's words end: two words in front of the end of its room.
-    let end = |v: usize, stream: usize, lane: usize| ((2 * v + stream) * LANES + lane + 1) * ROOM_WORDS - 2;
+    let end = |v: usize, stream: usize, lane: usize| ((streams_of_chunk * v + stream) * LANES + lane + 1) * room_words - 2;
     let mut streams = [[Streams { x: _mm512_set1_epi32(LOWER as i32), at: zero, words: zero }; 2]; V];
     for (v, streams) in streams.iter_mut().enumerate() {
         for (stream, streams) in streams.iter_mut().enumerate() {
@@ -242,7 +256,7 @@ unsafe fn lanes<const SPLIT: bool, const HIGH_FIRST: bool, const RESIDUAL: bool,
         let (v, lane) = (index / LANES, index % LANES);
         let prefix = [plain[0], plain[1]];
         let mut record = Record { prefix: if HIGH_FIRST { [prefix[1], prefix[0]] } else { prefix }, ..Record::default() };
-        for stream in 0..if SPLIT { 2 } else { 1 } {
+        for stream in 0..streams_of_chunk {
             let [x, at] =
                 [streams[v][stream].x, streams[v][stream].at].map(|lanes| bytemuck::cast::<_, [u32; LANES]>(lanes)[lane]);
             let words = &scratch[at as usize..end(v, stream, lane)];

@@ -1,8 +1,8 @@
 //! Several chunks side by side, so that their dependent steps overlap; in the code that is best for the processor.
 
-#[cfg(target_arch = "x86_64")]
-use super::avx512;
 use super::payload::{Coding, Cumulative, Group, Record};
+#[cfg(target_arch = "x86_64")]
+use super::{avx2, avx512};
 use crate::causal::rans::{self, LOWER, SCALE};
 use crate::causal::{Form, Grain, Representation, zigzag};
 
@@ -11,6 +11,9 @@ use crate::causal::{Form, Grain, Representation, zigzag};
 pub enum Level {
     /// Nothing beyond the target.
     Plain,
+    /// Vectors of 8 lanes: Intel since Haswell, AMD since Zen.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
     /// Vectors of 16 lanes: Intel since Ice Lake, AMD since Zen 4.
     #[cfg(target_arch = "x86_64")]
     Avx512,
@@ -21,12 +24,17 @@ impl Level {
     pub fn available() -> &'static [Self] {
         #[cfg(target_arch = "x86_64")]
         {
-            const ALL: [Level; 2] = [Level::Plain, Level::Avx512];
-            // The standard library asks the processor once and remembers.
-            &ALL[..1 + usize::from(avx512::is_available())]
+            const ALL: [Level; 3] = [Level::Plain, Level::Avx2, Level::Avx512];
+            // The standard library asks the processor once and remembers. (No processor has the third without the second.)
+            &ALL[..1 + usize::from(avx2::is_available()) + usize::from(avx2::is_available() && avx512::is_available())]
         }
         #[cfg(not(target_arch = "x86_64"))]
         &[Self::Plain]
+    }
+
+    /// Itself, or the plain code where the processor does not run it: anyone can name a level.
+    pub(super) fn or_plain(self) -> Self {
+        if Self::available().contains(&self) { self } else { Self::Plain }
     }
 
     /// The quickest.
@@ -38,6 +46,8 @@ impl Level {
     pub(super) fn chunks(self, form: Form) -> usize {
         match self {
             Self::Plain => 16,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => avx2::chunks(form),
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => avx512::chunks(form),
         }
@@ -66,40 +76,53 @@ static RECIPROCALS: [u64; 1 << SCALE] = {
 };
 
 /// Codes the chunks of `plain`, at most [`Level::chunks`].
-pub(super) fn encode(level: Level, coding: &Coding, plain: &[u8], chunk_bytes: usize) -> Group {
+pub(super) fn encode(level: Level, coding: &Coding, plain: &[u8], chunk_bytes: usize, scratch: &mut Scratch) -> Group {
     let mut group = Group::default();
     let mut rest = plain;
     #[cfg(target_arch = "x86_64")]
-    if level == Level::Avx512 && plain.len() / chunk_bytes >= FEW {
+    if level != Level::Plain && plain.len() / chunk_bytes >= FEW {
         let whole;
         (whole, rest) = plain.split_at(plain.len() / chunk_bytes * chunk_bytes);
-        // SAFETY: a level is only taken from `Level::available`, which asked the processor.
-        unsafe { avx512::encode(coding, whole, chunk_bytes, &mut group) };
+        match level {
+            Level::Plain => {}
+            // SAFETY: `level` went through `Level::or_plain`, which asked the processor.
+            Level::Avx2 => unsafe { avx2::encode(coding, whole, chunk_bytes, &mut scratch.vector, &mut group) },
+            // SAFETY: as above.
+            Level::Avx512 => unsafe { avx512::encode(coding, whole, chunk_bytes, &mut scratch.vector, &mut group) },
+        }
     }
     if rest.is_empty() {
         return group;
     }
     let full = chunk_bytes * LANES;
-    let mut scratch = Scratch::new();
+    let scratch = scratch.plain.get_or_insert_with(Lanes::new);
     for plain in rest.chunks(full) {
         if plain.len() == full {
-            lanes::<LANES>(coding, plain, &mut scratch, &mut group);
+            lanes::<LANES>(coding, plain, scratch, &mut group);
         } else {
-            plain.chunks(chunk_bytes).for_each(|plain| lanes::<1>(coding, plain, &mut scratch, &mut group));
+            plain.chunks(chunk_bytes).for_each(|plain| lanes::<1>(coding, plain, scratch, &mut group));
         }
     }
     group
 }
 
-/// What coding a chunk needs.
-struct Scratch {
+/// Room that a thread keeps from one group to the next: it is as large as what is coded, and new room would have to be cleared.
+#[derive(Default)]
+pub(super) struct Scratch {
+    plain: Option<Lanes>,
+    #[cfg(target_arch = "x86_64")]
+    vector: Vec<u16>,
+}
+
+/// What the plain code needs.
+struct Lanes {
     /// What is coded: words or residuals, the first of each chunk as a context only.
     codes: Vec<[u16; CHUNK_WORDS]>,
     /// Words of each lane's streams, filled from the end.
     words: Vec<[u16; STREAM_WORDS]>,
 }
 
-impl Scratch {
+impl Lanes {
     fn new() -> Self {
         Self { codes: vec![[0; CHUNK_WORDS]; LANES], words: vec![[0; STREAM_WORDS]; 2 * LANES] }
     }
@@ -129,7 +152,7 @@ impl State {
 }
 
 /// Codes `N` chunks of equal length.
-fn lanes<const N: usize>(coding: &Coding, plain: &[u8], scratch: &mut Scratch, group: &mut Group) {
+fn lanes<const N: usize>(coding: &Coding, plain: &[u8], scratch: &mut Lanes, group: &mut Group) {
     let chunk_bytes = plain.len() / N;
     let words = chunk_bytes / 2;
     let mut records = [Record::default(); N];
@@ -175,7 +198,7 @@ fn prepare(representation: Representation, plain: &[[u8; 2]], codes: &mut [u16; 
 fn code<const N: usize, const SPLIT: bool, const HIGH_FIRST: bool>(
     coding: &Coding,
     words: usize,
-    scratch: &mut Scratch,
+    scratch: &mut Lanes,
 ) -> [[State; 2]; N] {
     let mut states = [[State::START; 2]; N];
     let high_stream = usize::from(SPLIT);

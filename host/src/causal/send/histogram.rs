@@ -187,6 +187,13 @@ fn count_avx512(part: &[u8], chunk_bytes: usize) -> Tables {
     Tables::new().count_all(part, chunk_bytes)
 }
 
+/// As [`count_avx512`], with AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn count_avx2(part: &[u8], chunk_bytes: usize) -> Tables {
+    Tables::new().count_all(part, chunk_bytes)
+}
+
 /// Counts the words of every chunk of `tile` but the first of each, on all threads.
 pub(super) fn count(level: Level, tile: &[u8], grain: Grain) -> Counts {
     let chunk = grain.bytes();
@@ -195,7 +202,10 @@ pub(super) fn count(level: Level, tile: &[u8], grain: Grain) -> Counts {
     let part = tile.len().div_ceil(threads).next_multiple_of(chunk);
     let count = |part| match level {
         Level::Plain => Tables::new().count_all(part, chunk),
-        // SAFETY: a level is only taken from `Level::available`, which asked the processor for more than these features.
+        // SAFETY: as below.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { count_avx2(part, chunk) },
+        // SAFETY: `level` went through `Level::or_plain`, which asked the processor for these features and more.
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => unsafe { count_avx512(part, chunk) },
     };

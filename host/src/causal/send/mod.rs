@@ -9,6 +9,8 @@
 //! | header, filling, and stored where that is no larger | here |
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 pub mod fit;
 mod group;
@@ -56,7 +58,7 @@ pub fn encode_to(tile: &[u8], settings: &Settings, frames: &mut Vec<u8>) -> Resu
     encode_with(Level::best(), tile, settings, frames)
 }
 
-/// As [`encode_to`], with the code that is compiled for `level`.
+/// As [`encode_to`], with the code that is compiled for `level`; plain code, where the processor does not run that.
 ///
 /// # Errors
 /// As [`encode`].
@@ -64,6 +66,7 @@ pub fn encode_with(level: Level, tile: &[u8], settings: &Settings, frames: &mut 
     if tile.is_empty() || !tile.len().is_multiple_of(2) || tile.len() > MAX_TILE_BYTES {
         return Err(Fault::TileLength { found: u32::try_from(tile.len()).unwrap_or(u32::MAX) }.into());
     }
+    let level = level.or_plain();
     let (digest, (choice, payload)) = rayon::join(
         || digest::tree(tile),
         || {

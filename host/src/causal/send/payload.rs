@@ -2,7 +2,7 @@
 
 use super::Settings;
 use super::fit::Fit;
-use super::group::{self, Level};
+use super::group::{self, Level, Scratch};
 use crate::causal::model::SYMBOLS;
 use crate::causal::{Form, Representation};
 use rayon::prelude::*;
@@ -81,7 +81,7 @@ impl Payload {
         let chunk = settings.grain.bytes();
         let groups = tile
             .par_chunks(chunk * level.chunks(settings.form))
-            .map(|plain| group::encode(level, &coding, plain, chunk))
+            .map_init(Scratch::default, |scratch, plain| group::encode(level, &coding, plain, chunk, scratch))
             .collect();
         Self { form: settings.form, groups }
     }

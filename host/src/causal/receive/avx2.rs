@@ -1,0 +1,293 @@
+//! As `avx512`, with half the lanes: eight chunks in the lanes of one register, or twice eight, with AVX2.
+
+use super::super::Fault;
+use super::super::rans::{LOWER, SCALE};
+use super::super::{Form, Representation};
+use super::tables::{BUCKET_SLOTS_LOG2, BUCKETS_LOG2, DEAD, Rows, STRIDE};
+use super::{Coded, chunk};
+use crate::causal::model::SYMBOLS;
+use crate::transpose::transpose8;
+use std::arch::x86_64::*;
+
+/// Lanes of a register.
+const LANES: usize = 8;
+/// Registers that are at work together: the steps of one are too few to fill the processor.
+const VECTORS: usize = 2;
+/// Chunks that are decoded together.
+pub(super) const CHUNKS: usize = LANES * VECTORS;
+/// Steps of two words between two turns.
+const TURN: usize = 8;
+
+const SAME_LANE: u8 = Representation::SameLane as u8;
+const HIGH_FIRST: u8 = Representation::HighFirst as u8;
+const RESIDUAL: u8 = Representation::Residual as u8;
+
+/// Whether this processor runs it.
+pub(super) fn is_available() -> bool {
+    is_x86_feature_detected!("avx2")
+}
+
+/// Decodes up to [`CHUNKS`] chunks from `first` on to `plain`.
+///
+/// # Safety
+/// The processor runs it ([`is_available`]).
+pub(super) unsafe fn decode(coded: &Coded, first: usize, plain: &mut [u8]) -> Result<(), Fault> {
+    let chunk_bytes = 2 * coded.chunk_words;
+    let full = plain.len() / chunk_bytes;
+    let (vector, rest) = plain.split_at_mut(full * chunk_bytes);
+    // Fewer than half the lanes are not worth it; and the gathers need two words to look at.
+    let ok = full >= LANES / 2 && coded.frame.len() >= coded.payload + 4 && {
+        macro_rules! lanes {
+            ($representation:ident, $split:literal) => {
+                match full {
+                    // SAFETY: the caller's, and the payload has two words.
+                    ..=LANES => unsafe { lanes::<$representation, $split, 1>(coded, first, vector) },
+                    // SAFETY: as above.
+                    _ => unsafe { lanes::<$representation, $split, VECTORS>(coded, first, vector) },
+                }
+            };
+        }
+        match (coded.representation, coded.form) {
+            (Representation::SameLane, Form::Classic) => lanes!(SAME_LANE, false),
+            (Representation::SameLane, Form::Split) => lanes!(SAME_LANE, true),
+            (Representation::HighFirst, Form::Classic) => lanes!(HIGH_FIRST, false),
+            (Representation::HighFirst, Form::Split) => lanes!(HIGH_FIRST, true),
+            (Representation::Residual, Form::Classic) => lanes!(RESIDUAL, false),
+            (Representation::Residual, Form::Split) => lanes!(RESIDUAL, true),
+        }
+    };
+    if !ok {
+        let mut chunks = vector.chunks_exact_mut(chunk_bytes).enumerate();
+        chunks.try_for_each(|(index, plain)| chunk::decode(coded, first + index, plain))?;
+    }
+    if rest.is_empty() { Ok(()) } else { chunk::decode(coded, first + full, rest) }
+}
+
+/// One stream of 8 chunks.
+#[derive(Clone, Copy)]
+struct Streams {
+    x: __m256i,
+    /// The next word.
+    at: __m256i,
+    /// That word in the high half, the one after it in the low half; what [`Streams::fill`] does lasts for two symbols.
+    words: __m256i,
+}
+
+/// Where words come from.
+#[derive(Clone, Copy)]
+struct Source {
+    /// The payload.
+    words: *const u8,
+    /// The last word but one of it.
+    last_pair: __m256i,
+}
+
+impl Streams {
+    /// Looks up two words: one gather for two symbols, and none that a state has to wait for.
+    ///
+    /// # Safety
+    /// `source` is that of a payload with two words or more. AVX2.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn fill(&mut self, source: Source) {
+        // Words are numbered below 2^23, and a damaged stream counts no further than one a symbol beyond.
+        let is_last = _mm256_cmpgt_epi32(self.at, source.last_pair);
+        let at = _mm256_min_epu32(self.at, source.last_pair);
+        // SAFETY: `at` is a word that has another one behind it.
+        let words = unsafe { _mm256_i32gather_epi32::<2>(source.words.cast(), at) };
+        let turned = _mm256_or_si256(_mm256_slli_epi32::<16>(words), _mm256_srli_epi32::<16>(words));
+        // The last word alone is in the high half already.
+        self.words = _mm256_blendv_epi8(turned, words, is_last);
+    }
+}
+
+/// Whether any lane of `mask`, zeros or ones, is set.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn any(mask: __m256i) -> bool {
+    _mm256_movemask_epi8(mask) != 0
+}
+
+/// `row` in every lane is below 256.
+///
+/// # Safety
+/// Rows of `rows` are whole and sound. AVX2.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn symbol(streams: &mut Streams, rows: &Rows, row: __m256i, largest: &mut __m256i) -> __m256i {
+    let low_bits = _mm256_set1_epi32(DEAD as i32);
+    let one = _mm256_set1_epi32(1);
+    let slot = _mm256_and_si256(streams.x, low_bits);
+    let bucket = _mm256_add_epi32(
+        _mm256_slli_epi32::<{ BUCKETS_LOG2 as i32 }>(row),
+        _mm256_srli_epi32::<{ BUCKET_SLOTS_LOG2 as i32 }>(slot),
+    );
+    // SAFETY: there are 256 << BUCKETS_LOG2 buckets, `row` is below 256 and `slot` below 2^SCALE.
+    let entry = unsafe { _mm256_i32gather_epi32::<4>(rows.buckets.as_ptr().cast(), bucket) };
+    let mut c = _mm256_and_si256(_mm256_srli_epi32::<{ SCALE as i32 }>(entry), low_bits);
+    let less = _mm256_and_si256(entry, low_bits);
+    let mut symbol = _mm256_srli_epi32::<24>(entry);
+    let mut offset = _mm256_sub_epi32(slot, c);
+    let mut f = _mm256_add_epi32(less, one);
+    *largest = _mm256_max_epu32(*largest, less);
+    let mut behind = _mm256_cmpgt_epi32(offset, less);
+    if any(behind) {
+        let row_start = _mm256_add_epi32(_mm256_slli_epi32::<8>(row), _mm256_slli_epi32::<2>(row));
+        const { assert!(STRIDE == (1 << 8) + (1 << 2)) };
+        let mut end = _mm256_add_epi32(c, f);
+        loop {
+            let at = _mm256_add_epi32(_mm256_add_epi32(row_start, symbol), _mm256_set1_epi32(2));
+            // SAFETY: `behind` lanes have `slot >= end`, the `c` of the symbol behind `symbol`. The last symbol's end is the total, which no slot
+            // reaches, so `symbol` is 254 at most and the pair ends at most with entry 257 of a row of STRIDE.
+            let pair = unsafe { _mm256_mask_i32gather_epi32::<2>(low_bits, rows.cumulative.as_ptr().cast(), at, behind) };
+            let (first, second) = (_mm256_and_si256(pair, _mm256_set1_epi32(0xFFFF)), _mm256_srli_epi32::<16>(pair));
+            let after_first = _mm256_andnot_si256(_mm256_cmpgt_epi32(first, slot), behind);
+            let after_second = _mm256_andnot_si256(_mm256_cmpgt_epi32(second, slot), behind);
+            symbol = _mm256_sub_epi32(_mm256_sub_epi32(symbol, behind), after_first);
+            c = _mm256_blendv_epi8(_mm256_blendv_epi8(c, end, behind), first, after_first);
+            end = _mm256_blendv_epi8(_mm256_blendv_epi8(end, first, behind), second, after_first);
+            behind = after_second;
+            if !any(behind) {
+                break;
+            }
+        }
+        f = _mm256_sub_epi32(end, c);
+        offset = _mm256_sub_epi32(slot, c);
+    }
+    let x = _mm256_add_epi32(_mm256_mullo_epi32(f, _mm256_srli_epi32::<{ SCALE as i32 }>(streams.x)), offset);
+    const { assert!(LOWER == 1 << 16) };
+    let short = _mm256_cmpeq_epi32(_mm256_srli_epi32::<16>(x), _mm256_setzero_si256());
+    let longer = _mm256_or_si256(_mm256_slli_epi32::<16>(x), _mm256_srli_epi32::<16>(streams.words));
+    streams.x = _mm256_blendv_epi8(x, longer, short);
+    streams.words = _mm256_blendv_epi8(streams.words, _mm256_slli_epi32::<16>(streams.words), short);
+    streams.at = _mm256_sub_epi32(streams.at, short);
+    symbol
+}
+
+/// Decodes `plain`, whole chunks from `first` on and no more than `V` vectors have lanes; `false` if a chunk did not end right.
+///
+/// # Safety
+/// AVX2, and the payload is not empty.
+#[allow(clippy::needless_range_loop)] // several arrays of vectors run along
+#[target_feature(enable = "avx2")]
+unsafe fn lanes<const REPRESENTATION: u8, const SPLIT: bool, const V: usize>(
+    coded: &Coded,
+    first: usize,
+    plain: &mut [u8],
+) -> bool {
+    let chunk_bytes = 2 * coded.chunk_words;
+    let chunks = plain.len() / chunk_bytes;
+    let payload = &coded.frame[coded.payload..];
+    assert!(payload.len() >= 4);
+    let source = Source { words: payload.as_ptr(), last_pair: _mm256_set1_epi32((payload.len() / 2 - 2) as i32) };
+    let (low_rows, high_rows) = (&coded.tables.low, &coded.tables.high);
+    assert!(low_rows.buckets.len() == SYMBOLS << BUCKETS_LOG2 && high_rows.buckets.len() == SYMBOLS << BUCKETS_LOG2);
+    assert!(low_rows.cumulative.len() == SYMBOLS * STRIDE && high_rows.cumulative.len() == SYMBOLS * STRIDE);
+
+    // Lanes without a chunk repeat the last one; only what they would write is left out.
+    let zero = _mm256_setzero_si256();
+    let byte = _mm256_set1_epi32(0xFF);
+    let mut streams = [[Streams { x: zero, at: zero, words: zero }; 2]; V];
+    let mut ends = [[zero; 2]; V];
+    let (mut low, mut high, mut word) = ([zero; V], [zero; V], [zero; V]);
+    for v in 0..V {
+        let record = |lane: usize| &coded.records[first + (v * LANES + lane).min(chunks - 1)];
+        let gather = |value: &dyn Fn(usize) -> u32| {
+            let values: [u32; LANES] = std::array::from_fn(value);
+            bytemuck::cast::<[u32; LANES], __m256i>(values)
+        };
+        for stream in 0..2 {
+            streams[v][stream].x = gather(&|lane| record(lane).states[stream]);
+            streams[v][stream].at = gather(&|lane| record(lane).words[stream].start);
+            ends[v][stream] = gather(&|lane| record(lane).words[stream].end);
+        }
+        word[v] = gather(&|lane| match record(lane).prefix {
+            prefix if REPRESENTATION == HIGH_FIRST => u16::from_be_bytes(prefix).into(),
+            prefix => u16::from_le_bytes(prefix).into(),
+        });
+        if REPRESENTATION != RESIDUAL {
+            low[v] = _mm256_and_si256(word[v], byte);
+            high[v] = _mm256_srli_epi32::<8>(word[v]);
+        }
+    }
+
+    let mut largest = zero;
+    let mut block = [[zero; TURN]; V];
+    let steps = coded.chunk_words / 2;
+    for start in (0..steps).step_by(TURN) {
+        for step in 0..TURN {
+            let mut pair = word;
+            for half in 0..2 {
+                if start + step + half == 0 {
+                    continue; // the chunk's first word is known
+                }
+                let first_half = half == 0 || start + step == 0;
+                for v in 0..V {
+                    let [low_streams, high_streams] = &mut streams[v];
+                    // SAFETY: the tables are whole (asserted above, and made of checked rows), symbols are bytes, and the source is this payload's.
+                    unsafe {
+                        if !SPLIT {
+                            low_streams.fill(source);
+                        } else if first_half {
+                            low_streams.fill(source);
+                            high_streams.fill(source);
+                        }
+                        if SPLIT {
+                            if REPRESENTATION == HIGH_FIRST {
+                                high[v] = symbol(high_streams, high_rows, high[v], &mut largest);
+                                low[v] = symbol(low_streams, low_rows, high[v], &mut largest);
+                            } else {
+                                low[v] = symbol(low_streams, low_rows, low[v], &mut largest);
+                                high[v] = symbol(high_streams, high_rows, high[v], &mut largest);
+                            }
+                        } else if REPRESENTATION == HIGH_FIRST {
+                            high[v] = symbol(low_streams, high_rows, high[v], &mut largest);
+                            low[v] = symbol(low_streams, low_rows, high[v], &mut largest);
+                        } else {
+                            low[v] = symbol(low_streams, low_rows, low[v], &mut largest);
+                            high[v] = symbol(low_streams, high_rows, high[v], &mut largest);
+                        }
+                    }
+                    let coded = _mm256_or_si256(low[v], _mm256_slli_epi32::<8>(high[v]));
+                    word[v] = if REPRESENTATION == RESIDUAL {
+                        let negative = _mm256_sub_epi32(zero, _mm256_and_si256(coded, _mm256_set1_epi32(1)));
+                        let difference = _mm256_xor_si256(_mm256_srli_epi32::<1>(coded), negative);
+                        _mm256_add_epi32(word[v], difference)
+                    } else {
+                        coded
+                    };
+                }
+                if half == 0 {
+                    pair = word;
+                }
+            }
+            for v in 0..V {
+                // The even word in the low half of the dword, the odd one above.
+                let odd = _mm256_slli_epi32::<16>(word[v]);
+                block[v][step] = _mm256_blend_epi16::<0x55>(odd, pair[v]);
+            }
+        }
+        for (v, block) in block.iter().enumerate() {
+            let columns = transpose8(block);
+            for (column, plain) in columns.iter().zip(plain.chunks_exact_mut(chunk_bytes).skip(v * LANES)) {
+                let bytes: &mut [u8; 32] = match plain[32 * (start / TURN)..].first_chunk_mut() {
+                    Some(bytes) => bytes,
+                    None => return false,
+                };
+                *bytes = bytemuck::cast(*column);
+            }
+        }
+    }
+
+    let mut ok = !any(_mm256_cmpeq_epi32(largest, _mm256_set1_epi32(DEAD as i32)));
+    for v in 0..V {
+        for stream in 0..if SPLIT { 2 } else { 1 } {
+            let Streams { x, at, .. } = streams[v][stream];
+            let x_differs = _mm256_xor_si256(x, _mm256_set1_epi32(LOWER as i32));
+            let at_differs = _mm256_xor_si256(at, ends[v][stream]);
+            let differs = _mm256_or_si256(x_differs, at_differs);
+            ok &= _mm256_testz_si256(differs, differs) == 1;
+        }
+    }
+    ok
+}
