@@ -69,17 +69,23 @@ pub const fn forward_launch(word: u32, aligned: bool) -> Launch {
     Launch { threads: 256, shared_bytes: SCAN_BYTES, min_blocks: if aligned || word >= 4 { 4 } else { 3 } }
 }
 
-/// Differences with centering where [`BlockKind::Small`].
-pub const CENTER_SMALL: Launch = Launch { threads: 256, shared_bytes: 0, min_blocks: 4 };
+/// Differences with centering where [`BlockKind::Whole`] or [`BlockKind::Small`].
+pub const fn center_launch(word: u32) -> Launch {
+    Launch { threads: 256, shared_bytes: 0, min_blocks: if word == 8 { 3 } else { 4 } }
+}
 
 /// Bytes of the sums of a tile's segments: of 5461 segments of three bytes, 4 bytes each, at most.
 pub const SUM_BYTES: u32 = 21_856;
 
-/// Differences with centering: the sums of a tile's segments, then their means, stand in shared memory.
-pub const fn center_launch(word: u32, aligned: bool) -> Launch {
-    let min_blocks = if aligned && word != 4 { 4 } else { 3 };
-    Launch { threads: 256, shared_bytes: SCAN_BYTES + SUM_BYTES, min_blocks }
-}
+/// Differences with centering where [`BlockKind::Short`], and `tiled`'s: sums, then means, stand in shared memory.
+pub const CENTER_SHORT: Launch = Launch { threads: 256, shared_bytes: SCAN_BYTES + SUM_BYTES, min_blocks: 3 };
+
+/// Numbers of 32 bits in shared memory for the begins of a tile's segments where [`BlockKind::Any`], and for the tile's end: at most 963
+/// segments, of 17 bytes; 8 bytes for 819 of 20, whose sums take more than 32 bits.
+pub const STARTS_WORDS: u32 = 1664;
+
+/// Differences with centering where [`BlockKind::Any`].
+pub const CENTER_ANY: Launch = Launch { threads: 256, shared_bytes: 2 * SCAN_BYTES + 2 * 4 * STARTS_WORDS, min_blocks: 3 };
 
 /// Numbers of 32 bits that a sum of a segment of elements of `word` bytes takes: no part overflows, see `SegmentSums`.
 pub const fn sum_parts(word: u32) -> u32 {
@@ -90,17 +96,14 @@ pub const fn sum_parts(word: u32) -> u32 {
     }
 }
 
-/// Sums; as [`forward_launch`]. Means stand in shared memory where a lane may need several.
-pub const fn inverse_launch(word: u32, aligned: bool, centered: bool) -> Launch {
-    let shared_bytes = if centered && !aligned { SCAN_BYTES + SUM_BYTES } else { SCAN_BYTES };
-    let min_blocks = match (word, aligned, centered) {
-        (1, false, _) | (2 | 8, false, true) => 2,
-        (1, true, _) | (2 | 8, false, false) => 3,
-        (_, _, false) => 4,
-        (_, _, true) => 3,
-    };
-    Launch { threads: 256, shared_bytes, min_blocks }
+/// Sums where [`BlockKind::Any`].
+pub const fn inverse_launch(word: u32) -> Launch {
+    let min_blocks = if word == 4 { 4 } else { 3 };
+    Launch { threads: 256, shared_bytes: SCAN_BYTES + 4 * STARTS_WORDS, min_blocks }
 }
+
+/// Sums where [`BlockKind::Whole`].
+pub const INVERSE_WHOLE: Launch = Launch { threads: 256, shared_bytes: 0, min_blocks: 4 };
 
 /// Sums where [`BlockKind::Short`].
 pub const INVERSE_SHORT: Launch = Launch { threads: 256, shared_bytes: SCAN_BYTES + SUM_BYTES, min_blocks: 3 };
@@ -153,8 +156,8 @@ const fn min(a: u32, b: u32) -> u32 {
 /// Which kernel of a direction suits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
-    /// Segments are whole multiples of 16 bytes: they begin where lanes begin.
-    Aligned,
+    /// Segments are a power of two of elements, 16 to 2048 bytes: they begin where lanes do, and a warp's rows are whole ones.
+    Whole,
     /// Segments are a power of two of elements, and 8 bytes at most: a lane has several whole ones.
     Small,
     /// Segments are shorter than a lane's 16 bytes, and no power of two of elements: one goes through two lanes at most, and a segment
@@ -212,12 +215,18 @@ impl BlockParams {
 
     /// The kernel that suits elements of `word` bytes.
     pub const fn kind(&self, word: u32) -> BlockKind {
-        match (self.length * word).is_multiple_of(16) {
-            true => BlockKind::Aligned,
-            false if self.length * word > 16 => BlockKind::Any,
-            false if self.length.is_power_of_two() => BlockKind::Small,
-            false => BlockKind::Short,
+        let bytes = self.length * word;
+        match self.length.is_power_of_two() {
+            true if bytes < 16 => BlockKind::Small,
+            true if self.independent != 0 => BlockKind::Whole,
+            false if bytes < 16 => BlockKind::Short,
+            _ => BlockKind::Any,
         }
+    }
+
+    /// Whether segments of elements of `word` bytes begin only where lanes do.
+    pub const fn aligned(&self, word: u32) -> bool {
+        (self.length * word).is_multiple_of(16)
     }
 }
 

@@ -7,10 +7,11 @@ use cuda_std::vector::U32x4;
 use gpu_kernels::lorenzo::block::{center, forward, inverse};
 use gpu_kernels::lorenzo::{adaptive, fused, tiled};
 use shared_types::clog::{DECODE, FUSED_ENCODE};
+use shared_types::launch::Launch;
 use shared_types::lc::{ChunkSize, TILE_BYTES};
 use shared_types::lorenzo::{
-    ADAPTIVE_FORWARD, ADAPTIVE_INVERSE, ADAPTIVE_MEANS, AdaptiveParams, BlockKind, BlockParams, CENTER_SMALL, INVERSE_SHORT,
-    INVERSE_SMALL, MODES_PADDING, center_launch, forward_launch, inverse_launch,
+    ADAPTIVE_FORWARD, ADAPTIVE_INVERSE, ADAPTIVE_MEANS, AdaptiveParams, BlockKind, BlockParams, CENTER_ANY, CENTER_SHORT,
+    INVERSE_SHORT, INVERSE_SMALL, INVERSE_WHOLE, MODES_PADDING, center_launch, forward_launch, inverse_launch,
 };
 use shared_types::lorenzo_tiled::Tiled;
 use warpack::lorenzo::{AdaptiveLorenzo, Lorenzo, Mode, Policy, Ports, Predictor, TiledLorenzo};
@@ -34,13 +35,13 @@ fn forward_kernel(word: u32, aligned: bool) -> Forward {
     }
 }
 
-fn center_kernel(word: u32, kind: BlockKind) -> Center {
-    use BlockKind::{Aligned, Any, Short, Small};
-    match (word, kind) {
-        (1, Aligned) => center::lorenzo_center_w1_aligned,
-        (2, Aligned) => center::lorenzo_center_w2_aligned,
-        (4, Aligned) => center::lorenzo_center_w4_aligned,
-        (_, Aligned) => center::lorenzo_center_w8_aligned,
+fn center_kernel(word: u32, kind: BlockKind) -> (Center, Launch) {
+    use BlockKind::{Any, Short, Small, Whole};
+    let kernel: Center = match (word, kind) {
+        (1, Whole) => center::lorenzo_center_w1_whole,
+        (2, Whole) => center::lorenzo_center_w2_whole,
+        (4, Whole) => center::lorenzo_center_w4_whole,
+        (_, Whole) => center::lorenzo_center_w8_whole,
         (1, Any) => center::lorenzo_center_w1_any,
         (2, Any) => center::lorenzo_center_w2_any,
         (4, Any) => center::lorenzo_center_w4_any,
@@ -52,36 +53,41 @@ fn center_kernel(word: u32, kind: BlockKind) -> Center {
         (1, Short) => center::lorenzo_center_w1_short,
         (2, Short) => center::lorenzo_center_w2_short,
         (_, Short) => center::lorenzo_center_w4_short,
-    }
+    };
+    let launch = match kind {
+        Whole | Small => center_launch(word),
+        Any => CENTER_ANY,
+        Short => CENTER_SHORT,
+    };
+    (kernel, launch)
 }
 
-fn inverse_kernel(word: u32, kind: BlockKind, centering: bool) -> Inverse {
-    use BlockKind::{Aligned, Any, Short, Small};
-    match (word, kind, centering) {
-        (1, Aligned, false) => inverse::lorenzo_inverse_w1_aligned,
-        (2, Aligned, false) => inverse::lorenzo_inverse_w2_aligned,
-        (4, Aligned, false) => inverse::lorenzo_inverse_w4_aligned,
-        (_, Aligned, false) => inverse::lorenzo_inverse_w8_aligned,
-        (1, Aligned, true) => inverse::lorenzo_uncenter_w1_aligned,
-        (2, Aligned, true) => inverse::lorenzo_uncenter_w2_aligned,
-        (4, Aligned, true) => inverse::lorenzo_uncenter_w4_aligned,
-        (_, Aligned, true) => inverse::lorenzo_uncenter_w8_aligned,
-        (1, Any, false) => inverse::lorenzo_inverse_w1_any,
-        (2, Any, false) => inverse::lorenzo_inverse_w2_any,
-        (4, Any, false) => inverse::lorenzo_inverse_w4_any,
-        (_, Any, false) => inverse::lorenzo_inverse_w8_any,
-        (1, Any, true) => inverse::lorenzo_uncenter_w1_any,
-        (2, Any, true) => inverse::lorenzo_uncenter_w2_any,
-        (4, Any, true) => inverse::lorenzo_uncenter_w4_any,
-        (_, Any, true) => inverse::lorenzo_uncenter_w8_any,
-        (1, Small, _) => inverse::lorenzo_inverse_w1_small,
-        (2, Small, _) => inverse::lorenzo_inverse_w2_small,
-        (4, Small, _) => inverse::lorenzo_inverse_w4_small,
-        (_, Small, _) => inverse::lorenzo_inverse_w8_small,
-        (1, Short, _) => inverse::lorenzo_inverse_w1_short,
-        (2, Short, _) => inverse::lorenzo_inverse_w2_short,
-        (_, Short, _) => inverse::lorenzo_inverse_w4_short,
-    }
+fn inverse_kernel(word: u32, kind: BlockKind) -> (Inverse, Launch) {
+    use BlockKind::{Any, Short, Small, Whole};
+    let kernel: Inverse = match (word, kind) {
+        (1, Whole) => inverse::lorenzo_inverse_w1_whole,
+        (2, Whole) => inverse::lorenzo_inverse_w2_whole,
+        (4, Whole) => inverse::lorenzo_inverse_w4_whole,
+        (_, Whole) => inverse::lorenzo_inverse_w8_whole,
+        (1, Any) => inverse::lorenzo_inverse_w1_any,
+        (2, Any) => inverse::lorenzo_inverse_w2_any,
+        (4, Any) => inverse::lorenzo_inverse_w4_any,
+        (_, Any) => inverse::lorenzo_inverse_w8_any,
+        (1, Small) => inverse::lorenzo_inverse_w1_small,
+        (2, Small) => inverse::lorenzo_inverse_w2_small,
+        (4, Small) => inverse::lorenzo_inverse_w4_small,
+        (_, Small) => inverse::lorenzo_inverse_w8_small,
+        (1, Short) => inverse::lorenzo_inverse_w1_short,
+        (2, Short) => inverse::lorenzo_inverse_w2_short,
+        (_, Short) => inverse::lorenzo_inverse_w4_short,
+    };
+    let launch = match kind {
+        Whole => INVERSE_WHOLE,
+        Any => inverse_launch(word),
+        Small => INVERSE_SMALL,
+        Short => INVERSE_SHORT,
+    };
+    (kernel, launch)
 }
 
 /// The parameters of block mode, and whether there are means.
@@ -129,18 +135,14 @@ impl LorenzoExecutor for Emulator {
         let (mut input, mut output) = (Memory::new(plain.len(), plain), Memory::new(sizes.output as usize, &[]));
         let mut means = Memory::new(sizes.means as usize, &[]);
         let (i, o, m) = (input.pointer(), output.pointer(), means.pointer());
-        let (kind, blocks) = (params.kind(word), params.tiles() as u32);
+        let blocks = params.tiles() as u32;
         // SAFETY: the sizes are those that the kernels ask for.
         unsafe {
             if centering {
-                let kernel = center_kernel(word, kind);
-                let shape = match kind {
-                    BlockKind::Small => CENTER_SMALL,
-                    kind => center_launch(word, kind == BlockKind::Aligned),
-                };
+                let (kernel, shape) = center_kernel(word, params.kind(word));
                 run(shape, blocks, || kernel(i, o, m, params));
             } else {
-                let aligned = kind == BlockKind::Aligned;
+                let aligned = params.aligned(word);
                 let kernel = forward_kernel(word, aligned);
                 run(forward_launch(word, aligned), blocks, || kernel(i, o, params));
             }
@@ -178,13 +180,7 @@ impl LorenzoExecutor for Emulator {
         let mut means = Memory::new(ports.means.len(), &ports.means);
         let (i, o) = (input.pointer(), output.pointer());
         let m = if centering { means.pointer() } else { std::ptr::null_mut() };
-        let kind = params.kind(word);
-        let kernel = inverse_kernel(word, kind, centering);
-        let shape = match kind {
-            BlockKind::Small => INVERSE_SMALL,
-            BlockKind::Short => INVERSE_SHORT,
-            kind => inverse_launch(word, kind == BlockKind::Aligned, centering),
-        };
+        let (kernel, shape) = inverse_kernel(word, params.kind(word));
         // SAFETY: as above.
         unsafe { run(shape, params.tiles() as u32, || kernel(i, m, o, params)) };
         output.assert_guarded("output");

@@ -181,7 +181,7 @@ unsafe fn forward<const W: u32>(
     s.sums.clear::<W>(block);
     // A barrier between the zeros and the sums, too.
     let before = Tile::<W>::before(&rows, &s.ends);
-    for_lines!(I => s.sums.add_row::<W, true, false>(rows[I], places[I], block));
+    for_lines!(I => s.sums.add_row::<W, false>(rows[I], places[I], block));
     thread::sync_threads(); // sums
     if thread < live {
         let at = first_segment + u64::from(thread);

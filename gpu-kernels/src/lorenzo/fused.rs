@@ -4,9 +4,9 @@
 //! ones, and each segment begins where a lane does. The elements have the size of CLOG's words.
 
 use super::block::difference::{NO_VALUE, difference_row};
-use super::block::scan::{Carry, of_last_lane, scan_group, scan_row};
+use super::block::scan::{Carry, before_in_whole, scan_row};
 use super::block::tile::Place;
-use super::packed::{lane_of, sum, sums_after, vector_of};
+use super::packed::{lane_of, sums_after, vector_of};
 use crate::clog::tail::{decode_tail, encode_tail, join_word, load_word, store_word, zigzag_word};
 use crate::clog::{decode::decode, encode::encode, zigzag::unzigzag, zigzag::zigzag};
 use crate::collectives::ALL_LANES;
@@ -47,22 +47,7 @@ impl Sums {
     #[inline(always)]
     fn restore<const W: u32>(&mut self, i: usize, row: U32x4, length: u32, order: u32) -> U32x4 {
         let mut v = lane_of(unzigzag::<W>(row));
-        // Segments are whole lanes, and whole rows, or rows whole segments.
-        let long = length > 512 / W;
-        let group = if long { 32 } else { length / (16 / W) };
-        let begins = i as u32 * (512 / W) & (length - 1) == 0;
-        let sums = |v, carry: &mut u64| {
-            let own = sum::<W>(v);
-            let upto = if W == 8 { scan_group::<false>(own, group) } else { scan_group::<true>(own, group) };
-            let mut before = upto.wrapping_sub(own);
-            if long {
-                let carried = if begins { 0 } else { *carry };
-                before = before.wrapping_add(carried);
-                let total = if W == 8 { of_last_lane::<false>(upto) } else { of_last_lane::<true>(upto) };
-                *carry = carried.wrapping_add(total);
-            }
-            sums_after::<W>(v, before)
-        };
+        let sums = |v, carry: &mut u64| sums_after::<W>(v, before_in_whole::<W>(v, i, length, carry));
         v = sums(v, &mut self.0[0]);
         if order == 2 {
             v = sums(v, &mut self.0[1]);

@@ -1,39 +1,67 @@
 //! The means of the segments, then differences with the mean in front of each segment: one read, one write.
 //!
+//! Where a warp's rows are whole segments, the lanes of each add up and divide by themselves. Elsewhere:
+//!
 //! | phase | who | does | leaves behind |
 //! |---|---|---|---|
-//! | sum | every warp, row by row | adds up the segments' elements | `sums` |
-//! | mean | thread `t`: segments `t`, `t + 256`, .. | sums to rounded means | the means, in `sums` too |
+//! | sum | every warp, row by row | adds up: over the tile what stands before each segment, or each short segment | `starts`, or `sums` |
+//! | mean | thread `t`: segments `t`, `t + 256`, .. | sums to rounded means | `means`, or in `sums` too |
 //! | difference | every warp, row by row | each segment's first element from the mean, all others from the one before | the output |
 
-use super::super::packed::{Lane, broadcast, element, for_elements, keep, mask, pack, shift_in, sub};
-use super::difference::{differences, plain_differences};
+use super::super::packed::{Lane, broadcast, element, for_elements, keep, mask, pack, shift_in, signed_sum, sub};
+use super::difference::{NO_VALUE, difference_row, differences, plain_differences};
+use super::scan::Exchange;
+use super::starts::{Starts, before_rows, begin, segments};
 use super::sums::{SegmentSums, mean};
 use super::tile::{Ends, Place, Tile};
 use super::{LINES, for_lines};
-use cuda_std::{bits::byte_permute, kernel, shared, thread, vector::U32x4};
-use shared_types::lorenzo::{BlockParams, CENTER_SMALL, center_launch};
+use crate::collectives::ALL_LANES;
+use cuda_std::{bits::byte_permute, kernel, shared, thread, vector::U32x4, warp};
+use shared_types::lorenzo::{BlockParams, CENTER_ANY, CENTER_SHORT, center_launch};
 
-/// Shared memory of one block.
+/// Shared memory of one block, where segments are short.
 #[repr(C, align(16))]
-struct CenterShared {
+struct ShortShared {
     ends: Ends,
     sums: SegmentSums,
 }
-const _: () = assert!(size_of::<CenterShared>() <= center_launch(1, true).shared_bytes as usize);
+const _: () = assert!(size_of::<ShortShared>() <= CENTER_SHORT.shared_bytes as usize);
 
-/// The kernel for elements of `W` bytes.
+/// Shared memory of one block, where they are of any length.
+#[repr(C, align(16))]
+struct AnyShared {
+    /// The warps' last elements.
+    ends: Ends,
+    starts: Starts,
+    means: Starts,
+    exchange: Exchange,
+}
+const _: () = assert!(size_of::<AnyShared>() <= CENTER_ANY.shared_bytes as usize);
+
+/// Mean `index` of an array of means of `W` bytes.
+///
+/// # Safety
+/// `means` holds it, and nobody else touches it.
+#[inline(always)]
+unsafe fn put_mean<const W: u32>(means: *mut u8, index: u64, mean: u64) {
+    // SAFETY: the caller's word.
+    unsafe {
+        match W {
+            1 => *means.add(index as usize) = mean as u8,
+            2 => *means.cast::<u16>().add(index as usize) = mean as u16,
+            4 => *means.cast::<u32>().add(index as usize) = mean as u32,
+            _ => *means.cast::<u64>().add(index as usize) = mean,
+        }
+    }
+}
+
+/// The kernel for short segments.
 ///
 /// # Safety
 /// As the entry points say.
 #[inline(always)]
-unsafe fn center<const W: u32, const ALIGNED: bool, const SHORT: bool>(
-    input: *const U32x4,
-    output: *mut U32x4,
-    means: *mut u8,
-    params: &BlockParams,
-) {
-    let s = shared::dynamic::<CenterShared>();
+unsafe fn center_short<const W: u32>(input: *const U32x4, output: *mut U32x4, means: *mut u8, params: &BlockParams) {
+    let s = shared::dynamic::<ShortShared>();
     let tile = Tile::<W>::own(params);
     // SAFETY: the caller's promise.
     let mut rows = unsafe { tile.load(input) };
@@ -42,42 +70,171 @@ unsafe fn center<const W: u32, const ALIGNED: bool, const SHORT: bool>(
     s.sums.clear::<W>(params);
     // A barrier between the zeros and the sums, too.
     let before = Tile::<W>::before(&rows, &s.ends);
-    for_lines!(I => s.sums.add_row::<W, ALIGNED, SHORT>(rows[I], places[I], params));
+    for_lines!(I => s.sums.add_row::<W, true>(rows[I], places[I], params));
     thread::sync_threads(); // sums
 
     let first_segment = u64::from(thread::block_idx_x()) * u64::from(params.tile_segments);
-    let rest = params.segments - first_segment;
-    let segments = if rest < u64::from(params.tile_segments) { rest as u32 } else { params.tile_segments };
+    let segments = segments(first_segment, params);
     let mut segment = thread::thread_idx_x();
     while segment < segments {
         let index = first_segment + u64::from(segment);
         let mean = s.sums.to_mean::<W>(segment, index == params.segments - 1, params);
         // SAFETY: the tile's segments have means.
-        unsafe {
-            match W {
-                1 => *means.add(index as usize) = mean as u8,
-                2 => *means.cast::<u16>().add(index as usize) = mean as u16,
-                4 => *means.cast::<u32>().add(index as usize) = mean as u32,
-                _ => *means.cast::<u64>().add(index as usize) = mean,
-            }
-        }
+        unsafe { put_mean::<W>(means, index, mean) };
         segment += thread::block_dim_x();
     }
     thread::sync_threads(); // means
 
-    let at_start = |place: Place| {
-        if SHORT {
-            return s.sums.short_means::<W>(place, params);
-        }
-        broadcast::<W>(s.sums.mean::<W>(if ALIGNED { place.segment } else { place.next_segment() }, params))
-    };
+    let at_start = |place: Place| s.sums.short_means::<W>(place, params);
     // The element in front of the warp's rows, as its own warp sees it after the first time.
     let first = places[0];
     let reference = if first.position == 1 { s.sums.mean::<W>(first.segment, params) } else { before[1] };
-    differences::<W, ALIGNED>(&mut rows, &places, before[0], Some(at_start));
+    differences::<W, false>(&mut rows, &places, before[0], Some(at_start));
     if params.order == 2 {
-        plain_differences::<W, ALIGNED>(&mut rows, &places, before[0].wrapping_sub(reference));
+        plain_differences::<W, false>(&mut rows, &places, before[0].wrapping_sub(reference));
     }
+    // SAFETY: as above.
+    unsafe { tile.store(output, &rows) };
+}
+
+/// The kernel for segments of any length of more than 16 bytes. A sum takes `SUM_WORDS` words, a mean `MEAN_WORDS`.
+///
+/// # Safety
+/// As the entry points say.
+#[inline(always)]
+unsafe fn center_any<const W: u32, const SUM_WORDS: u32, const MEAN_WORDS: u32>(
+    input: *const U32x4,
+    output: *mut U32x4,
+    means: *mut u8,
+    params: &BlockParams,
+) {
+    let s = shared::dynamic::<AnyShared>();
+    let tile = Tile::<W>::own(params);
+    // SAFETY: the caller's promise.
+    let mut rows = unsafe { tile.load(input) };
+    let mut places = [tile.first_place(params); LINES];
+    for_lines!(I => if I > 0 { places[I] = places[I - 1].next(params) });
+    let first_segment = u64::from(thread::block_idx_x()) * u64::from(params.tile_segments);
+    let segments = segments(first_segment, params);
+    let (upto, all) =
+        if SUM_WORDS == 1 { before_rows::<true>(&rows, signed_sum::<W>) } else { before_rows::<false>(&rows, signed_sum::<W>) };
+    s.exchange.tell(0, all);
+    // A barrier between the sums told and read, too.
+    let before = Tile::<W>::before(&rows, &s.ends);
+    let front = s.exchange.told(0);
+    for_lines!(I => if let Some((segment, start)) = begin::<W>(places[I], segments, params) {
+        let mut sum = upto[I].wrapping_add(front);
+        if start > 0 {
+            sum = sum.wrapping_add(signed_sum::<W>(keep::<W>(rows[I], (1 << start) - 1)));
+        }
+        s.starts.write::<SUM_WORDS>(segment, sum);
+    });
+    if thread::thread_idx_x() == thread::block_dim_x() - 1 {
+        s.starts.write::<SUM_WORDS>(segments, front.wrapping_add(all));
+    }
+    thread::sync_threads(); // starts
+    let mut segment = thread::thread_idx_x();
+    while segment < segments {
+        let index = first_segment + u64::from(segment);
+        let sum = s.starts.read::<SUM_WORDS>(segment + 1).wrapping_sub(s.starts.read::<SUM_WORDS>(segment));
+        let mean = mean::<W>(sum, index == params.segments - 1, params);
+        s.means.write::<MEAN_WORDS>(segment, mean);
+        // SAFETY: the tile's segments have means.
+        unsafe { put_mean::<W>(means, index, mean) };
+        segment += thread::block_dim_x();
+    }
+    thread::sync_threads(); // means
+
+    let mean = |segment: u32| if segment < segments { s.means.read::<MEAN_WORDS>(segment) } else { 0 };
+    let at_start = |place: Place| broadcast::<W>(mean(place.next_segment()));
+    // The element in front of the warp's rows, as its own warp sees it after the first time.
+    let reference = if places[0].position == 1 { mean(places[0].segment) } else { before[1] };
+    differences::<W, false>(&mut rows, &places, before[0], Some(at_start));
+    if params.order == 2 {
+        plain_differences::<W, false>(&mut rows, &places, before[0].wrapping_sub(reference));
+    }
+    // SAFETY: as above.
+    unsafe { tile.store(output, &rows) };
+}
+
+/// The mean of a segment of `length` elements, a power of two, that add up to `sum`: rounded, and away from zero in the middle.
+#[inline(always)]
+fn mean_of_power<const W: u32>(sum: u64, length: u32) -> u64 {
+    let half = u64::from(length) / 2;
+    if W <= 2 {
+        // At most 1024 * 2^15 in 32 bits.
+        let (sum, half) = (sum as u32 as i32, half as u32);
+        let quotient = (sum.unsigned_abs() + half) >> length.trailing_zeros();
+        return if sum < 0 { 0u32.wrapping_sub(quotient) } else { quotient }.into();
+    }
+    let rounded = if (sum as i64) < 0 { sum.wrapping_sub(half) } else { sum.wrapping_add(half) } as i64;
+    let quotient = rounded.unsigned_abs() >> length.trailing_zeros();
+    if rounded < 0 { 0u64.wrapping_sub(quotient) } else { quotient }
+}
+
+/// The sum of `own` in each aligned group of `group` lanes, a power of two; modulo `2^32` where `NARROW`. All lanes of a warp call this.
+#[inline(always)]
+fn group_sum<const NARROW: bool>(own: u64, group: u32) -> u64 {
+    if NARROW && group == 32 {
+        return warp::warp_reduce_add(ALL_LANES, own as u32).into();
+    }
+    let mut sum = own;
+    let mut distance = 1;
+    while distance < 32 {
+        if distance >= group {
+            break;
+        }
+        sum = sum.wrapping_add(if NARROW {
+            warp::warp_shuffle_xor(ALL_LANES, sum as u32, distance, 32).0.into()
+        } else {
+            warp::warp_shuffle_xor(ALL_LANES, sum, distance, 32).0
+        });
+        distance *= 2;
+    }
+    sum
+}
+
+/// The kernel for segments of a power of two of elements of which a warp's rows are whole ones.
+///
+/// # Safety
+/// As the entry points say.
+#[inline(always)]
+unsafe fn center_whole<const W: u32>(input: *const U32x4, output: *mut U32x4, means: *mut u8, params: &BlockParams) {
+    let tile = Tile::<W>::own(params);
+    // SAFETY: the caller's promise.
+    let mut rows = unsafe { tile.load(input) };
+    let first_segment = u64::from(thread::block_idx_x()) * u64::from(params.tile_segments);
+    let long = params.length > Tile::<W>::ROW;
+    let group = if long { 32 } else { params.length / Tile::<W>::LANE };
+    let mut sums = [0u64; LINES];
+    for_lines!(I => {
+        let own = signed_sum::<W>(rows[I]);
+        sums[I] = if W <= 2 { group_sum::<true>(own, group) } else { group_sum::<false>(own, group) };
+    });
+    if long {
+        let (a, b) = (sums[0].wrapping_add(sums[1]), sums[2].wrapping_add(sums[3]));
+        let two = params.length == 2 * Tile::<W>::ROW;
+        let all = a.wrapping_add(b);
+        let (a, b) = if two { (a, b) } else { (all, all) };
+        sums = [a, a, b, b];
+    }
+    let (mut carry, mut carry2) = (0, 0);
+    for_lines!(I => {
+        let at = tile.at + I as u32 * Tile::<W>::ROW;
+        let segment = first_segment + u64::from(params.position.divide(at));
+        let place = Place { position: at & (params.length - 1), ..Place::default() };
+        let last = segment >= params.segments - 1;
+        let mean = if last { mean::<W>(sums[I], true, params) } else { mean_of_power::<W>(sums[I], params.length) };
+        if place.position == 0 && tile.have(I) > 0 {
+            // SAFETY: the tile's segments have means.
+            unsafe { put_mean::<W>(means, segment, mean) };
+        }
+        let at_start = Some(|_: Place| broadcast::<W>(mean));
+        rows[I] = difference_row::<W, true>(rows[I], place, &mut carry, &at_start);
+        if params.order == 2 {
+            rows[I] = difference_row::<W, true>(rows[I], place, &mut carry2, &NO_VALUE);
+        }
+    });
     // SAFETY: as above.
     unsafe { tile.store(output, &rows) };
 }
@@ -142,11 +299,7 @@ fn small_means<const W: u32, const B: usize>(v: Lane, tile: Tile<W>, at: u32, pa
             } else if last {
                 mean::<W>(sum, true, params)
             } else {
-                // Rounded away from zero; `mean` without a division.
-                let half = B as u64 / 2;
-                let rounded = if (sum as i64) < 0 { sum.wrapping_sub(half) } else { sum.wrapping_add(half) } as i64;
-                let quotient = rounded.unsigned_abs() >> B.trailing_zeros();
-                if rounded < 0 { 0u64.wrapping_sub(quotient) } else { quotient }
+                mean_of_power::<W>(sum, B as u32)
             };
             sum = 0;
         }
@@ -184,54 +337,36 @@ unsafe fn store_means<const W: u32>(to: *mut u8, v: Lane, bytes: u32, length: u3
     }
 }
 
-/// The entry points, one per element size and kind.
+/// The entry points, per element size and kind of segments.
 macro_rules! entry_points {
-    ($($name:ident, $word:literal, $aligned:literal, $short:literal;)*) => {$(
+    ($($name:ident, $kernel:expr, $launch:expr;)*) => {$(
         /// Means of segments, and differences inside segments from them, once or twice.
         ///
         /// # Safety
-        /// Launched with [`center_launch`], one block per tile. `input` and `output` are 16-aligned and hold `params.elements`
-        /// elements, `means` holds `params.segments`; nothing else touches the outputs until the launch is over.
-        #[kernel(launch = center_launch($word, $aligned))]
+        /// Launched as it says, one block per tile. `input`, `output` and `means` are 16-aligned; they hold `params.elements` elements and
+        /// `params.segments` means; nothing else touches the outputs until the launch is over.
+        #[kernel(launch = $launch)]
         pub unsafe fn $name(input: *const U32x4, output: *mut U32x4, means: *mut U32x4, params: BlockParams) {
             // SAFETY: the caller's promise.
-            unsafe { center::<$word, $aligned, $short>(input, output, means.cast(), &params) }
+            unsafe { $kernel(input, output, means.cast(), &params) }
         }
     )*};
 }
 
 entry_points! {
-    lorenzo_center_w1_aligned, 1, true, false;
-    lorenzo_center_w2_aligned, 2, true, false;
-    lorenzo_center_w4_aligned, 4, true, false;
-    lorenzo_center_w8_aligned, 8, true, false;
-    lorenzo_center_w1_any, 1, false, false;
-    lorenzo_center_w2_any, 2, false, false;
-    lorenzo_center_w4_any, 4, false, false;
-    lorenzo_center_w8_any, 8, false, false;
-    lorenzo_center_w1_short, 1, false, true;
-    lorenzo_center_w2_short, 2, false, true;
-    lorenzo_center_w4_short, 4, false, true;
-}
-
-/// The entry points for small segments.
-macro_rules! small_entry_points {
-    ($($name:ident, $word:literal;)*) => {$(
-        /// Means of small segments, and differences inside segments from them, once or twice.
-        ///
-        /// # Safety
-        /// As of the kernels above; `means` is 16-aligned.
-        #[kernel(launch = CENTER_SMALL)]
-        pub unsafe fn $name(input: *const U32x4, output: *mut U32x4, means: *mut U32x4, params: BlockParams) {
-            // SAFETY: the caller's promise.
-            unsafe { center_small::<$word>(input, output, means.cast(), &params) }
-        }
-    )*};
-}
-
-small_entry_points! {
-    lorenzo_center_w1_small, 1;
-    lorenzo_center_w2_small, 2;
-    lorenzo_center_w4_small, 4;
-    lorenzo_center_w8_small, 8;
+    lorenzo_center_w1_whole, center_whole::<1>, center_launch(1);
+    lorenzo_center_w2_whole, center_whole::<2>, center_launch(2);
+    lorenzo_center_w4_whole, center_whole::<4>, center_launch(4);
+    lorenzo_center_w8_whole, center_whole::<8>, center_launch(8);
+    lorenzo_center_w1_any, center_any::<1, 1, 1>, CENTER_ANY;
+    lorenzo_center_w2_any, center_any::<2, 1, 1>, CENTER_ANY;
+    lorenzo_center_w4_any, center_any::<4, 2, 1>, CENTER_ANY;
+    lorenzo_center_w8_any, center_any::<8, 2, 2>, CENTER_ANY;
+    lorenzo_center_w1_short, center_short::<1>, CENTER_SHORT;
+    lorenzo_center_w2_short, center_short::<2>, CENTER_SHORT;
+    lorenzo_center_w4_short, center_short::<4>, CENTER_SHORT;
+    lorenzo_center_w1_small, center_small::<1>, center_launch(1);
+    lorenzo_center_w2_small, center_small::<2>, center_launch(2);
+    lorenzo_center_w4_small, center_small::<4>, center_launch(4);
+    lorenzo_center_w8_small, center_small::<8>, center_launch(8);
 }

@@ -4,7 +4,7 @@ use super::super::packed::{Lane, element, last, mask, select, shift_in, sub};
 use super::tile::Place;
 use super::{LINES, for_lines};
 use crate::collectives::ALL_LANES;
-use cuda_std::warp;
+use cuda_std::{bits::opaque, warp};
 
 /// Each element of a row minus the one before it, or minus `at_start` where a segment begins. `carry` is in lane 0 the element in front of the
 /// row, and then the row's last one. All lanes of a warp call this.
@@ -36,7 +36,7 @@ pub fn difference_row<const W: u32, const ALIGNED: bool>(
         };
         return sub::<W>(v, shift_in::<W>(v, first));
     }
-    let (before, starts) = (shift_in::<W>(v, previous), mask::<W>(place.starts));
+    let (before, starts) = (shift_in::<W>(v, previous), mask::<W>(opaque(place.starts)));
     let value = at_start.as_ref().map_or([0; 4], |value| value(place));
     sub::<W>(v, select(starts, value, before))
 }

@@ -1,7 +1,8 @@
 //! Sums, once or twice, and the means added: one read, one write.
 
 use super::super::packed::{Lane, add, and, behind, broadcast, keep, lane_of, last, prefix_sums, sum, sums_after};
-use super::scan::{Carry, Exchange, scan_row};
+use super::scan::{Exchange, before_in_whole};
+use super::starts::{StartsShared, before_rows, begin, segments};
 use super::sums::SegmentSums;
 use super::tile::{Tile, get};
 use super::{LINES, for_lines};
@@ -12,94 +13,104 @@ use cuda_std::{
     vector::U32x4,
     warp,
 };
-use shared_types::lorenzo::{BlockParams, INVERSE_SHORT, INVERSE_SMALL, inverse_launch};
+use shared_types::lorenzo::{BlockParams, INVERSE_SHORT, INVERSE_SMALL, INVERSE_WHOLE, inverse_launch};
 
-/// Shared memory of one block.
+/// Shared memory of one block, where segments are short.
 #[repr(C, align(16))]
-struct InverseShared {
+struct ShortShared {
     exchange: Exchange,
     means: SegmentSums,
 }
-const _: () = assert!(size_of::<Exchange>() <= inverse_launch(4, true, true).shared_bytes as usize);
-const _: () = assert!(size_of::<InverseShared>() <= inverse_launch(4, false, true).shared_bytes as usize);
-const _: () = assert!(size_of::<InverseShared>() <= INVERSE_SHORT.shared_bytes as usize);
+const _: () = assert!(size_of::<ShortShared>() <= INVERSE_SHORT.shared_bytes as usize);
+const _: () = assert!(size_of::<StartsShared>() <= inverse_launch(4).shared_bytes as usize);
 
-/// The kernel for elements of `W` bytes; `means` is looked at where `CENTERED`.
+/// The kernel for segments of any length of more than 16 bytes; `means` is null where there are none.
 ///
 /// # Safety
 /// As the entry points say.
 #[inline(always)]
-unsafe fn inverse<const W: u32, const ALIGNED: bool, const CENTERED: bool>(
+unsafe fn inverse_any<const W: u32, const WORDS: u32>(
     input: *const U32x4,
     means: *const U32x4,
     output: *mut U32x4,
     params: &BlockParams,
 ) {
-    let exchange = shared::dynamic::<Exchange>();
+    let s = shared::dynamic::<StartsShared>();
     let tile = Tile::<W>::own(params);
     // SAFETY: the caller's promise.
     let mut rows = unsafe { tile.load(input) };
     let mut places = [tile.first_place(params); LINES];
     for_lines!(I => if I > 0 { places[I] = places[I - 1].next(params) });
     let first = u64::from(thread::block_idx_x()) * u64::from(params.tile_segments);
-    // The lane's means, asked for early; all of the tile's in shared memory, where a lane may need several.
+    let segments = segments(first, params);
+    // The means of the segments that begin in the lane, asked for early.
     let mut own = [0; LINES];
-    if CENTERED && ALIGNED {
-        for_lines!(I => if tile.have(I) > 0 {
-            // SAFETY: segments of elements that are there have means.
-            own[I] = unsafe { get::<W>(means, (first + u64::from(places[I].segment)) as usize) };
+    if !means.is_null() {
+        for_lines!(I => if let Some((segment, _)) = begin::<W>(places[I], segments, params) {
+            // SAFETY: the caller's promise.
+            own[I] = unsafe { get::<W>(means, (first + u64::from(segment)) as usize) };
         });
     }
-    if CENTERED && !ALIGNED {
-        // SAFETY: the caller's promise.
-        unsafe { shared::dynamic::<InverseShared>().means.load_means::<W>(means, first, params) };
-        thread::sync_threads(); // means
+    let mut pass = 0;
+    while pass < params.order {
+        let (mut before, all) =
+            if W == 8 { before_rows::<false>(&rows, sum::<W>) } else { before_rows::<true>(&rows, sum::<W>) };
+        let front = s.exchange.before_warp(pass, all);
+        let last = pass + 1 == params.order;
+        for_lines!(I => {
+            before[I] = before[I].wrapping_add(front);
+            if let Some((segment, start)) = begin::<W>(places[I], segments, params) {
+                let mut upto = before[I];
+                if start > 0 {
+                    upto = upto.wrapping_add(sum::<W>(and(rows[I], behind::<W>(start).map(|mask| !mask))));
+                }
+                s.starts.write::<WORDS>(segment, upto.wrapping_sub(if last { own[I] } else { 0 }));
+            }
+        });
+        thread::sync_threads(); // starts
+        for_lines!(I => {
+            let segment = places[I].segment;
+            let base = if segment < segments { s.starts.read::<WORDS>(segment) } else { 0 };
+            rows[I] = sums_after::<W>(rows[I], before[I].wrapping_sub(base));
+            if places[I].position != 0
+                && let Some((segment, start)) = begin::<W>(places[I], segments, params)
+            {
+                let other = base.wrapping_sub(s.starts.read::<WORDS>(segment));
+                rows[I] = add::<W>(rows[I], and(broadcast::<W>(other), behind::<W>(start)));
+            }
+        });
+        pass += 1;
     }
-    let mean = |segment: u32| shared::dynamic::<InverseShared>().means.mean::<W>(segment, params);
+    // SAFETY: as above.
+    unsafe { tile.store(output, &rows) };
+}
+
+/// The kernel for segments of a power of two of elements of which a warp's rows are whole ones; `means` is null where there are none.
+///
+/// # Safety
+/// As the entry points say.
+#[inline(always)]
+unsafe fn inverse_whole<const W: u32>(input: *const U32x4, means: *const U32x4, output: *mut U32x4, params: &BlockParams) {
+    let tile = Tile::<W>::own(params);
+    // SAFETY: the caller's promise.
+    let mut rows = unsafe { tile.load(input) };
+    // The lane's means, asked for early.
+    let mut own = [0; LINES];
+    if !means.is_null() {
+        let first = u64::from(thread::block_idx_x()) * u64::from(params.tile_segments);
+        for_lines!(I => if tile.have(I) > 0 {
+            let segment = params.position.divide(tile.at + I as u32 * Tile::<W>::ROW);
+            // SAFETY: segments of elements that are there have means.
+            own[I] = unsafe { get::<W>(means, (first + u64::from(segment)) as usize) };
+        });
+    }
     let mut pass = 0;
     while pass < params.order {
         let last = pass + 1 == params.order;
-        // Of each row: what comes into the lane from the warp's own rows, whether what comes from the warps before counts, too, and the
-        // sum of what stands before the lane's start.
-        let (mut incoming, mut open, mut front) = ([0; LINES], [false; LINES], [0; LINES]);
-        let mut carry = Carry::default();
+        let mut carry = 0;
         for_lines!(I => {
-            let start = places[I].start(params);
-            let begins = if ALIGNED { places[I].position == 0 } else { start < Tile::<W>::LANE };
-            if !ALIGNED && begins {
-                front[I] = sum::<W>(and(rows[I], behind::<W>(start).map(|mask| !mask)));
-            }
-            let own = sum::<W>(rows[I]).wrapping_sub(front[I]);
-            let scan =
-                if W == 8 { scan_row::<false>(own, begins, params.reach) } else { scan_row::<true>(own, begins, params.reach) };
-            (incoming[I], open[I], carry) = scan.chain(carry);
-        });
-        let before = if params.independent != 0 { 0 } else { exchange.incoming(pass, carry).sum };
-        for_lines!(I => {
-            let mut from = incoming[I].wrapping_add(if open[I] { before } else { 0 });
-            if ALIGNED {
-                if places[I].position == 0 {
-                    from = 0;
-                }
-                if CENTERED && last {
-                    from = from.wrapping_add(own[I]);
-                }
-                rows[I] = sums_after::<W>(rows[I], from);
-            } else {
-                let next = places[I].next_segment();
-                let mut at_start = 0;
-                if CENTERED && last {
-                    from = from.wrapping_add(mean(next.wrapping_sub(u32::from(places[I].position != 0))));
-                    at_start = mean(next);
-                }
-                rows[I] = sums_after::<W>(rows[I], from);
-                // From the lane's start on, if there is one, from its mean on.
-                let start = places[I].start(params);
-                if start < Tile::<W>::LANE {
-                    let other = at_start.wrapping_sub(from.wrapping_add(front[I]));
-                    rows[I] = add::<W>(rows[I], and(broadcast::<W>(other), behind::<W>(start)));
-                }
-            }
+            let before = before_in_whole::<W>(rows[I], I, params.length, &mut carry);
+            rows[I] = sums_after::<W>(rows[I], before.wrapping_add(if last { own[I] } else { 0 }));
         });
         pass += 1;
     }
@@ -113,7 +124,7 @@ unsafe fn inverse<const W: u32, const ALIGNED: bool, const CENTERED: bool>(
 /// As the entry points say.
 #[inline(always)]
 unsafe fn inverse_short<const W: u32>(input: *const U32x4, means: *const U32x4, output: *mut U32x4, params: &BlockParams) {
-    let s = shared::dynamic::<InverseShared>();
+    let s = shared::dynamic::<ShortShared>();
     let tile = Tile::<W>::own(params);
     // SAFETY: the caller's promise.
     let mut rows = unsafe { tile.load(input) };
@@ -230,64 +241,36 @@ fn spread<const W: u32>(means: Lane, length: u32) -> Lane {
     }
 }
 
-/// The entry points, one per element size and kind.
+/// The entry points, per element size and kind of segments.
 macro_rules! entry_points {
-    ($($plain:ident, $centered:ident, $word:literal, $aligned:literal;)*) => {$(
-        /// Sums inside segments, once or twice.
+    ($($name:ident, $kernel:expr, $launch:expr;)*) => {$(
+        /// Sums inside segments, once or twice, and the segment's mean added to each where there are means.
         ///
         /// # Safety
-        /// Launched with [`inverse_launch`], one block per tile. `input` and `output` are 16-aligned and hold `params.elements`
-        /// elements; nothing else touches `output` until the launch is over. `means` is not looked at.
-        #[kernel(launch = inverse_launch($word, $aligned, false))]
-        pub unsafe fn $plain(input: *const U32x4, means: *const U32x4, output: *mut U32x4, params: BlockParams) {
+        /// Launched as it says, one block per tile. `input` and `output` are 16-aligned and hold `params.elements` elements; nothing else
+        /// touches `output` until the launch is over. `means` is null, or 16-aligned and holds `params.segments`.
+        #[kernel(launch = $launch)]
+        pub unsafe fn $name(input: *const U32x4, means: *const U32x4, output: *mut U32x4, params: BlockParams) {
             // SAFETY: the caller's promise.
-            unsafe { inverse::<$word, $aligned, false>(input, means, output, &params) }
-        }
-
-        /// The same, and the segment's mean added to each.
-        ///
-        /// # Safety
-        /// As above; `means` is 16-aligned and holds `params.segments`.
-        #[kernel(launch = inverse_launch($word, $aligned, true))]
-        pub unsafe fn $centered(input: *const U32x4, means: *const U32x4, output: *mut U32x4, params: BlockParams) {
-            // SAFETY: the caller's promise.
-            unsafe { inverse::<$word, $aligned, true>(input, means, output, &params) }
+            unsafe { $kernel(input, means, output, &params) }
         }
     )*};
 }
 
 entry_points! {
-    lorenzo_inverse_w1_aligned, lorenzo_uncenter_w1_aligned, 1, true;
-    lorenzo_inverse_w2_aligned, lorenzo_uncenter_w2_aligned, 2, true;
-    lorenzo_inverse_w4_aligned, lorenzo_uncenter_w4_aligned, 4, true;
-    lorenzo_inverse_w8_aligned, lorenzo_uncenter_w8_aligned, 8, true;
-    lorenzo_inverse_w1_any, lorenzo_uncenter_w1_any, 1, false;
-    lorenzo_inverse_w2_any, lorenzo_uncenter_w2_any, 2, false;
-    lorenzo_inverse_w4_any, lorenzo_uncenter_w4_any, 4, false;
-    lorenzo_inverse_w8_any, lorenzo_uncenter_w8_any, 8, false;
-}
-
-/// The entry points for segments shorter than a lane.
-macro_rules! small_entry_points {
-    ($($name:ident, $kernel:ident, $launch:ident, $word:literal;)*) => {$(
-        /// Sums inside small segments, once or twice, and the segment's mean added to each where there are means.
-        ///
-        /// # Safety
-        /// As of the kernels above; `means` is null or 16-aligned and holds `params.segments`.
-        #[kernel(launch = $launch)]
-        pub unsafe fn $name(input: *const U32x4, means: *const U32x4, output: *mut U32x4, params: BlockParams) {
-            // SAFETY: the caller's promise.
-            unsafe { $kernel::<$word>(input, means, output, &params) }
-        }
-    )*};
-}
-
-small_entry_points! {
-    lorenzo_inverse_w1_small, inverse_small, INVERSE_SMALL, 1;
-    lorenzo_inverse_w2_small, inverse_small, INVERSE_SMALL, 2;
-    lorenzo_inverse_w4_small, inverse_small, INVERSE_SMALL, 4;
-    lorenzo_inverse_w8_small, inverse_small, INVERSE_SMALL, 8;
-    lorenzo_inverse_w1_short, inverse_short, INVERSE_SHORT, 1;
-    lorenzo_inverse_w2_short, inverse_short, INVERSE_SHORT, 2;
-    lorenzo_inverse_w4_short, inverse_short, INVERSE_SHORT, 4;
+    lorenzo_inverse_w1_whole, inverse_whole::<1>, INVERSE_WHOLE;
+    lorenzo_inverse_w2_whole, inverse_whole::<2>, INVERSE_WHOLE;
+    lorenzo_inverse_w4_whole, inverse_whole::<4>, INVERSE_WHOLE;
+    lorenzo_inverse_w8_whole, inverse_whole::<8>, INVERSE_WHOLE;
+    lorenzo_inverse_w1_any, inverse_any::<1, 1>, inverse_launch(1);
+    lorenzo_inverse_w2_any, inverse_any::<2, 1>, inverse_launch(2);
+    lorenzo_inverse_w4_any, inverse_any::<4, 1>, inverse_launch(4);
+    lorenzo_inverse_w8_any, inverse_any::<8, 2>, inverse_launch(8);
+    lorenzo_inverse_w1_small, inverse_small::<1>, INVERSE_SMALL;
+    lorenzo_inverse_w2_small, inverse_small::<2>, INVERSE_SMALL;
+    lorenzo_inverse_w4_small, inverse_small::<4>, INVERSE_SMALL;
+    lorenzo_inverse_w8_small, inverse_small::<8>, INVERSE_SMALL;
+    lorenzo_inverse_w1_short, inverse_short::<1>, INVERSE_SHORT;
+    lorenzo_inverse_w2_short, inverse_short::<2>, INVERSE_SHORT;
+    lorenzo_inverse_w4_short, inverse_short::<4>, INVERSE_SHORT;
 }

@@ -7,18 +7,20 @@
 //! | `tile` | which elements a lane has, where segments begin among them, loads and stores |
 //! | `difference` | differences along a warp's rows |
 //! | `forward` | differences without centering |
-//! | `sums` | the segments' sums and means in shared memory |
+//! | `starts` | sums over the whole tile, and what stands before each segment |
+//! | `sums` | the sums and means of short segments in shared memory |
 //! | `center` | means of the segments, then differences |
-//! | `scan` | sums along a warp's rows that begin anew with each segment |
+//! | `scan` | sums along a warp's rows |
 //! | `inverse` | sums; means added |
 //!
-//! Kernels come in three kinds, see `BlockKind`: where segments begin only where lanes do, masks inside lanes fall away.
+//! Kernels come in four kinds, see `BlockKind`.
 
 pub mod center;
 pub(super) mod difference;
 pub mod forward;
 pub mod inverse;
 pub(super) mod scan;
+pub(super) mod starts;
 pub(super) mod sums;
 pub(super) mod tile;
 

@@ -1,5 +1,6 @@
 //! Sums along the rows of a warp that begin anew wherever a segment does.
 
+use super::super::packed::{Lane, sum};
 use crate::collectives::ALL_LANES;
 use cuda_std::{shared::SharedArray, thread, warp};
 
@@ -61,6 +62,23 @@ pub fn scan_group<const NARROW: bool>(own: u64, group: u32) -> u64 {
     sum
 }
 
+/// For segments of `length` elements, a power of two, that are whole lanes and of which a warp's rows are whole ones: what stands before the
+/// lane in its segment, given its elements `v` of row `i`. Rows come in order, with the same `carry`. All lanes of a warp call this.
+#[inline(always)]
+pub fn before_in_whole<const W: u32>(v: Lane, i: usize, length: u32, carry: &mut u64) -> u64 {
+    let (row, lane) = (512 / W, 16 / W);
+    let own = sum::<W>(v);
+    let scan = |group: u32| if W == 8 { scan_group::<false>(own, group) } else { scan_group::<true>(own, group) };
+    if length <= row {
+        return scan(length / lane).wrapping_sub(own);
+    }
+    let upto = scan(32);
+    let carried = if i as u32 * row & (length - 1) == 0 { 0 } else { *carry };
+    let total = if W == 8 { of_last_lane::<false>(upto) } else { of_last_lane::<true>(upto) };
+    *carry = carried.wrapping_add(total);
+    carried.wrapping_add(upto.wrapping_sub(own))
+}
+
 /// Scans a row. `own` is the lane's sum since its last start or, where there is none, of all it has; `starts` says whether there is
 /// one; no segment goes through more than `reach` lanes, as all of a warp say. All lanes of a warp call this.
 #[inline(always)]
@@ -110,6 +128,33 @@ pub struct Exchange {
 }
 
 impl Exchange {
+    /// The sum of the `own` of the warps below. All threads of a block call this, with the same `pass` (0 or 1), once for each.
+    #[inline(always)]
+    pub fn before_warp(&self, pass: u32, own: u64) -> u64 {
+        self.tell(pass, own);
+        thread::sync_threads(); // sum
+        self.told(pass)
+    }
+
+    /// The first half of [`Self::before_warp`]: a barrier must come between it and [`Self::told`].
+    #[inline(always)]
+    pub fn tell(&self, pass: u32, own: u64) {
+        if warp::lane_id() == 0 {
+            self.sum.write((pass * 8 + thread::thread_idx_x() / 32) as usize, own);
+        }
+    }
+
+    /// See [`Self::tell`].
+    #[inline(always)]
+    pub fn told(&self, pass: u32) -> u64 {
+        let (mut before, mut w) = (0u64, pass * 8);
+        while w < pass * 8 + thread::thread_idx_x() / 32 {
+            before = before.wrapping_add(self.sum.read(w as usize));
+            w += 1;
+        }
+        before
+    }
+
     /// The `own` of the last lane of the warp below; 0 in the lowest. All threads of a block call this, with the same `pass` (0 or 1), once
     /// for each.
     #[inline(always)]

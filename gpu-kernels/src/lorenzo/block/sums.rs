@@ -3,8 +3,7 @@
 //! A sum of 32 bits takes the elements as they are (`W` up to 2: at most 1024 times 2^15). Longer elements are added up 16 bits at a
 //! time, so that no part overflows: shared memory adds words of 32 bits in one instruction.
 
-use super::super::packed::{Lane, element, for_elements, keep, signed_sum};
-use super::scan::scan_row;
+use super::super::packed::{Lane, element, for_elements, signed_sum};
 use super::tile::{Place, Tile, get};
 use crate::collectives::ALL_LANES;
 use cuda_std::{bits::byte_permute, shared::SharedArray, thread, vector::U32x4, warp};
@@ -41,17 +40,6 @@ fn element_parts<const W: u32>(v: Lane, k: usize) -> Parts {
         2 => [x as i16 as u32, 0, 0, 0],
         4 => [x as u32 & 0xFFFF, (x as i32 >> 16) as u32, 0, 0],
         _ => [x as u32 & 0xFFFF, x as u32 >> 16, (x >> 32) as u32 & 0xFFFF, (x >> 48) as u32],
-    }
-}
-
-/// The parts of a sum.
-#[inline(always)]
-fn sum_to_parts<const W: u32>(sum: u64) -> Parts {
-    match W {
-        1 | 2 => [sum as u32, 0, 0, 0],
-        // At most 1024 times 2^31.
-        4 => [sum as u32 & 0xFFFF, (sum >> 16) as u32, 0, 0],
-        _ => [sum as u32 & 0xFFFF, sum as u32 >> 16, (sum >> 32) as u32 & 0xFFFF, (sum >> 48) as u32],
     }
 }
 
@@ -128,10 +116,10 @@ impl SegmentSums {
         }
     }
 
-    /// Adds a row's elements to the sums of their segments. All lanes of a warp call this; what is not there is 0. `SHORT` goes with
-    /// `BlockKind::Short`.
+    /// Adds a row's elements to the sums of their segments. All lanes of a warp call this; what is not there is 0. Segments are
+    /// `BlockKind::Short` where `SHORT`, and begin only where lanes do elsewhere.
     #[inline(always)]
-    pub fn add_row<const W: u32, const ALIGNED: bool, const SHORT: bool>(&self, v: Lane, place: Place, params: &BlockParams) {
+    pub fn add_row<const W: u32, const SHORT: bool>(&self, v: Lane, place: Place, params: &BlockParams) {
         let lane = warp::lane_id();
         let inside = place.starts & ((1 << Tile::<W>::LANE) - 1);
         if SHORT {
@@ -158,13 +146,7 @@ impl SegmentSums {
                 return;
             }
             let head = heads.trailing_zeros();
-            let front = if lane < head {
-                lane_parts::<W>(v)
-            } else if !ALIGNED && lane == head {
-                lane_parts::<W>(keep::<W>(v, inside - 1))
-            } else {
-                [0; 4]
-            };
+            let front = if lane < head { lane_parts::<W>(v) } else { [0; 4] };
             let front = map_parts::<W>(front, |part| warp::warp_reduce_add(ALL_LANES, part));
             if lane == 0 {
                 self.add::<W>(place.segment, front, params);
@@ -175,7 +157,7 @@ impl SegmentSums {
                 let segment = place.segment.wrapping_add(u32::from(inside > 1));
                 self.add::<W>(segment, [minus(0), minus(1), minus(2), minus(3)], params);
             }
-        } else if ALIGNED {
+        } else {
             // Aligned groups of lanes have one segment each.
             let mut parts = lane_parts::<W>(v);
             let mut distance = params.group / 2;
@@ -186,25 +168,6 @@ impl SegmentSums {
             }
             if lane & (params.group - 1) == 0 {
                 self.add::<W>(place.segment, parts, params);
-            }
-        } else {
-            // A lane adds to the segment that ends in it what came into the lane; the last one adds the rest.
-            let (all, start) = (signed_sum::<W>(v), place.start(params));
-            let begins = start < Tile::<W>::LANE;
-            let front = if begins { signed_sum::<W>(keep::<W>(v, (1 << start) - 1)) } else { 0 };
-            let own = all.wrapping_sub(front);
-            let scan =
-                if W <= 2 { scan_row::<true>(own, begins, params.reach) } else { scan_row::<false>(own, begins, params.reach) };
-            if begins {
-                self.add::<W>(
-                    place.next_segment().wrapping_sub(1),
-                    sum_to_parts::<W>(scan.incoming.wrapping_add(front)),
-                    params,
-                );
-            }
-            if lane == 31 {
-                let segment = if begins { place.next_segment() } else { place.segment };
-                self.add::<W>(segment, sum_to_parts::<W>(scan.total), params);
             }
         }
     }

@@ -128,8 +128,7 @@ impl DevicePredictor {
             }
             (_, segments) => {
                 let segments = segments.unwrap_or(Segments::DEFAULT);
-                let kind = block_params(&lorenzo, segments, 1).kind(word);
-                let [forward, inverse] = names::block(word, kind, segments.centering());
+                let [forward, inverse] = names::block(word, &block_params(&lorenzo, segments, 1), segments.centering());
                 Plan::Block {
                     lorenzo,
                     segments,

@@ -2,7 +2,8 @@
 
 use shared_types::launch::Launch;
 use shared_types::lorenzo::{
-    BlockKind, CENTER_SMALL, INVERSE_SHORT, INVERSE_SMALL, center_launch, forward_launch, inverse_launch,
+    BlockKind, BlockParams, CENTER_ANY, CENTER_SHORT, INVERSE_SHORT, INVERSE_SMALL, INVERSE_WHOLE, center_launch,
+    forward_launch, inverse_launch,
 };
 use shared_types::lorenzo_nd::{ForwardKernel, InverseKernel};
 
@@ -14,24 +15,22 @@ macro_rules! each {
 }
 
 /// The kernels of block mode for elements of `word` bytes: forward, and inverse.
-pub(super) fn block(word: u32, kind: BlockKind, centering: bool) -> [(&'static str, Launch); 2] {
-    use BlockKind::{Aligned, Any, Short, Small};
-    let aligned = kind == Aligned;
+pub(super) fn block(word: u32, params: &BlockParams, centering: bool) -> [(&'static str, Launch); 2] {
+    use BlockKind::{Any, Short, Small, Whole};
+    let (kind, aligned) = (params.kind(word), params.aligned(word));
     let (forward, launch) = match (centering, kind) {
-        (false, Aligned) => (each!("lorenzo_forward_w", "_aligned"), forward_launch(word, true)),
-        (false, Any | Short | Small) => (each!("lorenzo_forward_w", "_any"), forward_launch(word, false)),
-        (true, Aligned) => (each!("lorenzo_center_w", "_aligned"), center_launch(word, true)),
-        (true, Any) => (each!("lorenzo_center_w", "_any"), center_launch(word, false)),
-        (true, Short) => (each!("lorenzo_center_w", "_short"), center_launch(word, false)),
-        (true, Small) => (each!("lorenzo_center_w", "_small"), CENTER_SMALL),
+        (false, _) if aligned => (each!("lorenzo_forward_w", "_aligned"), forward_launch(word, true)),
+        (false, _) => (each!("lorenzo_forward_w", "_any"), forward_launch(word, false)),
+        (true, Whole) => (each!("lorenzo_center_w", "_whole"), center_launch(word)),
+        (true, Any) => (each!("lorenzo_center_w", "_any"), CENTER_ANY),
+        (true, Short) => (each!("lorenzo_center_w", "_short"), CENTER_SHORT),
+        (true, Small) => (each!("lorenzo_center_w", "_small"), center_launch(word)),
     };
-    let (inverse, inverse_launch) = match (centering, kind) {
-        (_, Small) => (each!("lorenzo_inverse_w", "_small"), INVERSE_SMALL),
-        (_, Short) => (each!("lorenzo_inverse_w", "_short"), INVERSE_SHORT),
-        (false, Aligned) => (each!("lorenzo_inverse_w", "_aligned"), inverse_launch(word, aligned, false)),
-        (false, Any) => (each!("lorenzo_inverse_w", "_any"), inverse_launch(word, aligned, false)),
-        (true, Aligned) => (each!("lorenzo_uncenter_w", "_aligned"), inverse_launch(word, aligned, true)),
-        (true, Any) => (each!("lorenzo_uncenter_w", "_any"), inverse_launch(word, aligned, true)),
+    let (inverse, inverse_launch) = match kind {
+        Whole => (each!("lorenzo_inverse_w", "_whole"), INVERSE_WHOLE),
+        Any => (each!("lorenzo_inverse_w", "_any"), inverse_launch(word)),
+        Short => (each!("lorenzo_inverse_w", "_short"), INVERSE_SHORT),
+        Small => (each!("lorenzo_inverse_w", "_small"), INVERSE_SMALL),
     };
     let row = word.ilog2() as usize;
     [(forward[row], launch), (inverse[row], inverse_launch)]
