@@ -386,6 +386,52 @@ pub unsafe fn shared_write_vec2(to: *mut U32x2, value: U32x2) {
     }
 }
 
+/// A load from an address in shared memory.
+macro_rules! shared_at {
+    ($name:ident, $instruction:literal) => {
+        /// # Safety
+        /// `address` is one of a written value in shared memory, aligned.
+        #[inline(always)]
+        pub unsafe fn $name(_words: *const u8, address: u32) -> u32 {
+            let value;
+            // SAFETY: as promised.
+            unsafe {
+                asm!(
+                    concat!($instruction, " {}, [{}];"),
+                    out(reg32) value,
+                    in(reg32) address,
+                    options(pure, readonly, nostack, preserves_flags)
+                )
+            };
+            value
+        }
+    };
+}
+shared_at!(shared_word_at, "ld.shared.u32");
+shared_at!(shared_half_at, "ld.shared.u16");
+shared_at!(shared_byte_at, "ld.shared.u8");
+
+/// # Safety
+/// `address` is one of 16 aligned bytes in shared memory, `from` points to as many in global memory.
+#[inline(always)]
+pub unsafe fn copy_async_v4(_words: *mut u8, address: u32, from: *const U32x4) {
+    // SAFETY: as promised.
+    unsafe {
+        asm!(
+            "cp.async.cg.shared.global.L2::128B [{}], [{}], 16;",
+            in(reg32) address,
+            in(reg64) from,
+            options(nostack, preserves_flags)
+        )
+    }
+}
+
+#[inline(always)]
+pub fn wait_for_copies() {
+    // SAFETY: waits, and lets nothing that reads memory move in front of it.
+    unsafe { asm!("cp.async.wait_all;", options(nostack, preserves_flags)) }
+}
+
 /// Where byte `at` of the array at `words` lies, in the space of shared addresses.
 #[inline(always)]
 pub fn shared_place(words: *mut u8, at: u32) -> u32 {

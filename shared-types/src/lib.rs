@@ -3,6 +3,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod causal;
 pub mod clog;
 pub mod launch;
 pub mod lc;

@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // every test file uses a part of it
 
+pub mod causal_emulator;
 #[cfg(feature = "cuda")]
 pub mod device;
 #[cfg(feature = "cuda")]

@@ -10,6 +10,7 @@
 //! | [`model`] | rows of frequencies, and the Zstandard frame around them |
 //! | [`rans`] | the arithmetic of one symbol |
 //! | [`receive`] | frame -> tile; depends on nothing that encodes |
+//! | [`batch`] | many frames made ready for a device (not in a `decode-only` build) |
 //! | [`send`] | tile -> frame (not in a `decode-only` build) |
 //!
 //! ```
@@ -21,6 +22,8 @@
 //! # Ok::<(), warpack::Error>(())
 //! ```
 
+#[cfg(any(feature = "encode", not(feature = "decode-only")))]
+pub mod batch;
 mod fault;
 pub mod frame;
 pub mod model;
