@@ -1,4 +1,4 @@
-//! The causal kernels under the emulator, against the CPU: the vectors' frames, hostile ones, and whatever quickcheck makes.
+//! The causal kernels under the emulator, and on a device where there is one, against the CPU: the vectors' frames, hostile ones, and whatever quickcheck makes.
 
 mod support;
 
@@ -23,14 +23,33 @@ fn cpu(frame: &[u8]) -> Result<Vec<u8>, Fault> {
     })
 }
 
-/// All frames as one batch, and the same outcomes as on the CPU.
+/// What a device makes of frames, if there is one.
+#[cfg(feature = "cuda")]
+fn on_device(frames: &[&[u8]], far: bool) -> Option<Vec<Result<Vec<u8>, Fault>>> {
+    let (coded, items, plain_bytes) = support::causal_emulator::items(frames);
+    let found = support::causal_device::decode(&coded, &items, plain_bytes, far);
+    if found.is_none() {
+        support::skip_aloud("no NVIDIA device");
+    }
+    found
+}
+
+#[cfg(not(feature = "cuda"))]
+fn on_device(_: &[&[u8]], _: bool) -> Option<Vec<Result<Vec<u8>, Fault>>> {
+    None
+}
+
+/// All frames as one batch, and the same outcomes as on the CPU, under the emulator and on a device.
 fn assert_as_cpu(frames: &[Vec<u8>], multiprocessors: u32, far: bool, order: Order, at: &str) {
     let batch: Vec<&[u8]> = frames.iter().map(Vec::as_slice).collect();
-    for (index, (found, frame)) in decode(&batch, multiprocessors, far, order).into_iter().zip(frames).enumerate() {
-        let at = format!("frame {index} of {}, {at}", frames.len());
-        match (found, cpu(frame)) {
-            (Ok(found), Ok(expected)) => assert_same_bytes(&found, &expected, &at),
-            (found, expected) => assert_eq!(found.map(|_| ()), expected.map(|_| ()), "{at}"),
+    let emulated = decode(&batch, multiprocessors, far, order);
+    for (place, outcomes) in [("emulator", Some(emulated)), ("device", on_device(&batch, far))] {
+        for (index, (found, frame)) in outcomes.unwrap_or_default().into_iter().zip(frames).enumerate() {
+            let at = format!("{place}, frame {index} of {}, {at}", frames.len());
+            match (found, cpu(frame)) {
+                (Ok(found), Ok(expected)) => assert_same_bytes(&found, &expected, &at),
+                (found, expected) => assert_eq!(found.map(|_| ()), expected.map(|_| ()), "{at}"),
+            }
         }
     }
 }
@@ -240,5 +259,35 @@ quickcheck::quickcheck! {
         let settings = all_settings().nth(usize::from(choice) % 12).expect("twelve");
         let frame = send::encode(tile, &settings).expect("a tile");
         decode(&[&frame], 5, far, Order::Grid) == [Ok(tile.to_vec())]
+    }
+}
+
+/// The causal stage on a device, for data on the host: the CPU's bytes, and its errors.
+#[cfg(feature = "cuda")]
+#[test]
+fn the_stage_decodes_on_a_device() {
+    use warpack::Backend;
+    use warpack::stage::{Stage, causal::Causal};
+    let Some(cuda) = support::device::Cuda::open() else { return support::skip_aloud("no NVIDIA device") };
+    let backend = Backend::Cuda(cuda.device().clone());
+    let plain = walk(700_000, 9, true);
+    for (bytes, tile) in [(1_400_000, 16 << 20), (1_399_999, 65_536), (1_000_001, 10_002), (0, 65_536), (1, 2), (30_000, 3000)]
+    {
+        let (plain, stage) = (&plain[..bytes], Causal::new(Settings::default(), tile).expect("a tile size"));
+        let (mut coded, mut again) = (Vec::new(), vec![0xA5; bytes]);
+        let mut coders = [Backend::Cpu, backend.clone()].map(|backend| stage.coder(&backend).expect("a coder"));
+        coders[0].encode(plain, &mut coded).expect("any length");
+        let at = format!("{bytes} bytes in tiles of {tile}");
+        coders[1].decode(&coded, &mut again).unwrap_or_else(|error| panic!("{at}: {error:?}"));
+        assert_same_bytes(&again, plain, &at);
+        let mut state = 3;
+        for _ in 0..20 {
+            let mut damaged = coded.clone();
+            if let Some(byte) = damaged.get_mut(splitmix64(&mut state) as usize % coded.len().max(1)) {
+                *byte ^= 0x20;
+            }
+            let mut decode = |coder: usize| coders[coder].decode(&damaged, &mut vec![0xA5; bytes]);
+            assert_eq!(decode(1), decode(0), "{at}");
+        }
     }
 }

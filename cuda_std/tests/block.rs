@@ -222,6 +222,27 @@ fn a_split_stores_to_two_places() {
 }
 
 #[test]
+fn asynchronous_copies_are_there_after_the_wait() {
+    let from: Vec<U32x4> = (0..64).map(|i| U32x4::new(i, 100 + i, 200 + i, 300 + i)).collect();
+    let seen = RefCell::new(Vec::new());
+    launch(Config::new(2, 32, 16 * 32), || {
+        let words = shared::dynamic::<SharedArray<u32, 128>>();
+        let lane = thread_idx_x();
+        words.write_vec4(4 * lane as usize, U32x4::default());
+        let address = words.address(16 * lane);
+        // SAFETY: a unit for each thread, and nobody writes it.
+        unsafe { words.copy_async_v4(address, from.as_ptr().add((32 * block_idx_x() + lane) as usize)) };
+        let before = words.word_at(address + 4);
+        shared::wait_for_copies();
+        let after = [words.word_at(address + 4), words.half_at(address + 8), words.byte_at(address + 12)];
+        seen.borrow_mut().push((before, after));
+    })
+    .unwrap();
+    let expected: Vec<_> = (0..64).map(|i| (0, [100 + i, 200 + i, (300 + i) & 0xFF])).collect();
+    assert_eq!(seen.into_inner(), expected);
+}
+
+#[test]
 fn shared_atomics_give_what_was_there_before() {
     launch(Config::new(1, 1, MEMORY_BYTES), || {
         let words = &shared::dynamic::<Memory>().words;

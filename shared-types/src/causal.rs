@@ -37,9 +37,9 @@ pub const BUILD_FAR_BLOCKS: u32 = 2 * SYMBOLS / BUILD_FAR.warps();
 /// Finds out what is wrong with chunks that were refused, a thread a chunk.
 pub const VERDICT: Launch = Launch { threads: 256, shared_bytes: 0, min_blocks: 1 };
 /// Hashes the leaves of a tile's digest, a thread a leaf.
-pub const LEAVES: Launch = Launch { threads: 128, shared_bytes: 0, min_blocks: 1 };
+pub const LEAVES: Launch = Launch { threads: 128, shared_bytes: 0, min_blocks: 8 };
 /// Hashes what is above the leaves, a warp a tile.
-pub const TREE: Launch = Launch { threads: 32, shared_bytes: 32 * 64, min_blocks: 1 };
+pub const TREE: Launch = Launch { threads: 32, shared_bytes: 32 * 64 + 64, min_blocks: 1 };
 /// Wipes refused tiles.
 pub const WIPE: Launch = Launch { threads: 256, shared_bytes: 0, min_blocks: 1 };
 /// Blocks of [`WIPE`] for a tile.
@@ -322,6 +322,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::single_range_in_vec_init, reason = "ranges are meant")]
     fn folds_leave_out_the_largest_hole() {
         for (bytes, hole, gap, count) in [
             (&[0..16][..], 0, 0, 16),

@@ -92,11 +92,10 @@ fn words(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes"))).collect()
 }
 
-/// What the kernels make of frames as one batch: for each its tile, or its fault. `multiprocessors` shapes the launches; with `far` all tables lie in global
-/// memory.
-pub fn decode(frames: &[&[u8]], multiprocessors: u32, far_only: bool, order: Order) -> Vec<Result<Vec<u8>, Fault>> {
+/// Frames in one piece of memory, each at a multiple of 16, with an item for each; and the bytes of all tiles.
+pub fn items<'a>(frames: &[&'a [u8]]) -> (Vec<u8>, Vec<Item<'a>>, usize) {
     let (mut coded, mut items, mut plain_bytes) = (vec![0x5A; 16], Vec::new(), 0u64);
-    for frame in frames {
+    for &frame in frames {
         let coded_at = coded.len() as u64;
         coded.extend_from_slice(frame);
         coded.resize(coded.len().next_multiple_of(16), 0x5A);
@@ -104,11 +103,18 @@ pub fn decode(frames: &[&[u8]], multiprocessors: u32, far_only: bool, order: Ord
         items.push(Item { front: frame, frame_bytes: frame.len() as u64, coded_at, plain_at: plain_bytes, plain_bytes: tile });
         plain_bytes += u64::from(tile).next_multiple_of(16);
     }
+    (coded, items, plain_bytes as usize)
+}
+
+/// What the kernels make of frames as one batch: for each its tile, or its fault. `multiprocessors` shapes the launches; with `far` all tables lie in global
+/// memory.
+pub fn decode(frames: &[&[u8]], multiprocessors: u32, far_only: bool, order: Order) -> Vec<Result<Vec<u8>, Fault>> {
+    let (coded, items, plain_bytes) = items(frames);
     let plan = if far_only { Plan::with_far_tables(&items, multiprocessors) } else { Plan::new(&items, multiprocessors) };
 
     let mut coded = Memory::of(&coded);
     let mut models = Memory::of(&plan.models.iter().flat_map(|f| f.to_le_bytes()).collect::<Vec<_>>());
-    let mut plain = Memory::new(plain_bytes as usize);
+    let mut plain = Memory::new(plain_bytes);
     let mut statuses = Memory::new(4 * plan.chunks.len());
     let mut details = Memory::new(4 * plan.chunks.len());
     let mut tile_statuses = Memory::of(&plan.statuses.iter().flat_map(|s| s.to_le_bytes()).collect::<Vec<_>>());

@@ -4,7 +4,7 @@
 //! permutation that turns them around does on the way.
 
 use cuda_std::{
-    bits::{byte_permute, funnel_shift_right_wrap},
+    bits::{byte_permute, funnel_shift_right_wrap, opaque},
     global, kernel,
     shared::{self, SharedArray},
     thread,
@@ -91,35 +91,33 @@ fn compress(state: &mut [u32; 8], mut w: [u32; BLOCK]) {
     }
 }
 
-/// The digest of the byte `role` and of `bytes` bytes (an even number) behind it: `units(i)` gives the four words of unit `i`, with nothing behind the
-/// last byte but zeros. What comes is the digest as bytes, four a word.
+/// The digest of the byte `role` and of `bytes` bytes (an even number) behind it: `units(i)` gives the words of the four units from `4 * i` on, with
+/// zeros behind the last byte. What comes is the digest as bytes, four a word.
 #[inline(always)]
-fn hash(role: u32, bytes: u32, units: impl Fn(u32) -> [u32; 4]) -> [u32; 8] {
+fn hash(role: u32, bytes: u32, units: impl Fn(u32) -> [[u32; 4]; 4]) -> [u32; 8] {
     let mut state = START;
     let blocks = (bytes + 1 + 9).div_ceil(64);
     let mut before = role << 24; // its last byte goes in front
     let mut block = 0;
     while block < blocks {
-        let mut w = [0; BLOCK];
-        let mut q = 0;
-        while q < 4 {
-            let unit = 4 * block + q;
-            let mut v = if 16 * unit < bytes { units(unit) } else { [0; 4] };
-            // The byte behind the last one: within a unit, or at the start of one.
-            if bytes / 16 == unit {
-                let (word, mark) = (bytes % 16 / 4, 0x80 << (bytes % 4 * 8));
-                let mark_of = |i: u32| if i == word { mark } else { 0 };
-                v = [v[0] | mark_of(0), v[1] | mark_of(1), v[2] | mark_of(2), v[3] | mark_of(3)];
+        let mut v = if 64 * block < bytes { units(block) } else { [[0; 4]; 4] };
+        if bytes / 64 == block {
+            // The byte behind the last one. (Kept from the compiler, or it finds out in front of the loop which words are marked, and keeps that in as many
+            // registers.)
+            let bytes = opaque(bytes);
+            let (word, mark) = (bytes % 64 / 4, 0x80 << (bytes % 4 * 8));
+            for (q, unit) in v.iter_mut().enumerate() {
+                for (i, place) in unit.iter_mut().enumerate() {
+                    *place |= if (4 * q + i) as u32 == word { mark } else { 0 };
+                }
             }
-            let turned = |before: u32, word: u32| byte_permute(before, word, 0x3456);
-            let four = [turned(before, v[0]), turned(v[0], v[1]), turned(v[1], v[2]), turned(v[2], v[3])];
-            before = v[3];
-            // Registers can't be indexed by a variable: the block moves through them.
-            w = [
-                w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11], w[12], w[13], w[14], w[15], four[0], four[1], four[2],
-                four[3],
-            ];
-            q += 1;
+        }
+        let mut w = [0; BLOCK];
+        for (q, unit) in v.into_iter().enumerate() {
+            for (i, word) in unit.into_iter().enumerate() {
+                w[4 * q + i] = byte_permute(before, word, 0x3456);
+                before = word;
+            }
         }
         if block == blocks - 1 {
             w[15] = 8 * (bytes + 1);
@@ -150,17 +148,22 @@ pub unsafe fn causal_leaves(tiles: *const TileTask, blocks: *const BlockTask, pl
         let rest = task.plain_bytes - start;
         let bytes = if rest < LEAF_BYTES { rest } else { LEAF_BYTES };
         let from = plain.add(task.plain as usize + start as usize).cast::<U32x4>();
-        let digest = hash(LEAF, bytes, |unit| {
-            let v = global::load_v4(from.add(unit as usize)).to_array();
-            // Whole units are read; what lies behind the tile is not of the message.
-            let have = bytes - 16 * unit;
-            if have >= 16 {
-                return v;
+        let digest = hash(LEAF, bytes, |block| {
+            let unit = |q: u32| global::load_v4(from.add((4 * block + q) as usize)).to_array();
+            if bytes - 64 * block >= 64 {
+                return [unit(0), unit(1), unit(2), unit(3)];
             }
-            let kept = |i: u32| match have.wrapping_sub(4 * i) as i32 {
-                ..=0 => 0,
-                1..4 => v[i as usize] & 0xFFFF,
-                _ => v[i as usize],
+            // Whole units are read; what lies behind the tile is not of the message.
+            let bytes = opaque(bytes);
+            let kept = |q: u32| {
+                let have = (bytes - 64 * block) as i32 - 16 * q as i32;
+                let v = if have > 0 { unit(q) } else { [0; 4] };
+                let word = |i: i32, word: u32| match have - 4 * i {
+                    ..=0 => 0,
+                    1..4 => word & 0xFFFF,
+                    _ => word,
+                };
+                [word(0, v[0]), word(1, v[1]), word(2, v[2]), word(3, v[3])]
             };
             [kept(0), kept(1), kept(2), kept(3)]
         });
@@ -180,10 +183,10 @@ unsafe fn write_digest(to: *mut U32x4, digest: [u32; 8]) {
     }
 }
 
-/// Shared memory of one block: the digests under the root.
+/// Shared memory of one block: what the root is the hash of, filled up to whole blocks of 64 bytes: the tile's length and the digests that are left.
 #[repr(C, align(16))]
 struct TreeShared {
-    left: SharedArray<u32, { (FAN_OUT * DIGEST_WORDS) as usize }>,
+    left: SharedArray<u32, { (2 + (FAN_OUT * DIGEST_WORDS) as usize).next_multiple_of(BLOCK) }>,
 }
 const _: () = assert!(size_of::<TreeShared>() == TREE.shared_bytes as usize);
 
@@ -209,33 +212,39 @@ pub unsafe fn causal_tree(tiles: *const TileTask, leaves: *const U32x4, tile_sta
         if lane < nodes {
             let first = lane * FAN_OUT;
             let under = if count - first < FAN_OUT { count - first } else { FAN_OUT };
-            let node = hash(NODE, 32 * under, |unit| global::load_v4(leaves.add((2 * first + unit) as usize)).to_array());
+            let node = hash(NODE, 32 * under, |block| {
+                let unit = |q: u32| {
+                    let at = 4 * block + q;
+                    if at < 2 * under { global::load_v4(leaves.add((2 * first + at) as usize)).to_array() } else { [0; 4] }
+                };
+                [unit(0), unit(1), unit(2), unit(3)]
+            });
             for (i, word) in node.into_iter().enumerate() {
-                s.left.write(lane as usize * 8 + i, word);
+                s.left.write(2 + lane as usize * 8 + i, word);
             }
         }
         let left = if nodes == 0 { count } else { nodes };
         if nodes == 0 {
             let mut word = lane;
             while word < left * DIGEST_WORDS {
-                s.left.write(word as usize, *leaves.cast::<u32>().add(word as usize));
+                s.left.write(2 + word as usize, *leaves.cast::<u32>().add(word as usize));
                 word += TREE.threads;
+            }
+        }
+        if lane == 0 {
+            let end = (2 + DIGEST_WORDS * left) as usize;
+            s.left.write(0, task.plain_bytes);
+            s.left.write(1, 0);
+            for at in end..end.next_multiple_of(BLOCK) {
+                s.left.write(at, 0);
             }
         }
         thread::sync_threads(); // left
         if lane == 0 {
-            let word = |i: u32| {
-                // The length, then the digests.
-                if i == 0 {
-                    task.plain_bytes
-                } else if i == 1 || i >= 2 + DIGEST_WORDS * left {
-                    0
-                } else {
-                    s.left.read(i as usize - 2)
-                }
-            };
-            let root =
-                hash(ROOT, 8 + 32 * left, |unit| [word(4 * unit), word(4 * unit + 1), word(4 * unit + 2), word(4 * unit + 3)]);
+            let root = hash(ROOT, 8 + 32 * left, |block| {
+                let unit = |q: u32| s.left.read_vec4((16 * block + 4 * q) as usize).to_array();
+                [unit(0), unit(1), unit(2), unit(3)]
+            });
             let mut differs = 0;
             for (i, word) in root.into_iter().enumerate() {
                 differs |= word ^ task.digest[i];

@@ -11,6 +11,7 @@
 //! | [`rans`] | the arithmetic of one symbol |
 //! | [`receive`] | frame -> tile; depends on nothing that encodes |
 //! | [`batch`] | many frames made ready for a device (not in a `decode-only` build) |
+//! | `cuda` | batches on a device (feature `cuda`) |
 //! | [`send`] | tile -> frame (not in a `decode-only` build) |
 //!
 //! ```
@@ -24,6 +25,8 @@
 
 #[cfg(any(feature = "encode", not(feature = "decode-only")))]
 pub mod batch;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 mod fault;
 pub mod frame;
 pub mod model;
