@@ -76,7 +76,7 @@ pub const CENTER_SMALL: Launch = Launch { threads: 256, shared_bytes: 0, min_blo
 pub const SUM_BYTES: u32 = 21_856;
 
 /// Differences with centering: the sums of a tile's segments, then their means, stand in shared memory.
-pub const fn center_launch(word: u32, aligned: bool) -> Launch {
+pub const fn center_launch(aligned: bool) -> Launch {
     Launch { threads: 256, shared_bytes: SCAN_BYTES + SUM_BYTES, min_blocks: if aligned { 4 } else { 3 } }
 }
 
@@ -90,11 +90,19 @@ pub const fn sum_parts(word: u32) -> u32 {
 }
 
 /// Sums; as [`forward_launch`]. Means stand in shared memory where a lane may need several.
-pub const fn inverse_launch(word: u32, aligned: bool) -> Launch {
-    let shared_bytes = if aligned { SCAN_BYTES } else { SCAN_BYTES + SUM_BYTES };
-    let min_blocks = if word == 8 || !aligned && word <= 2 { 2 } else { 3 };
+pub const fn inverse_launch(word: u32, aligned: bool, centered: bool) -> Launch {
+    let shared_bytes = if centered && !aligned { SCAN_BYTES + SUM_BYTES } else { SCAN_BYTES };
+    let min_blocks = match (word, aligned, centered) {
+        (1, true, false) | (2, false, false) => 3,
+        (1, ..) | (2, false, true) => 2,
+        (_, _, false) => 4,
+        (_, _, true) => 3,
+    };
     Launch { threads: 256, shared_bytes, min_blocks }
 }
+
+/// Sums where [`BlockKind::Small`].
+pub const INVERSE_SMALL: Launch = Launch { threads: 256, shared_bytes: 0, min_blocks: 4 };
 
 /// Block mode: what its kernels are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
@@ -207,6 +215,9 @@ impl BlockParams {
 
 /// Adaptive: the shape of both directions.
 pub const ADAPTIVE: Launch = Launch { threads: 256, shared_bytes: SCAN_BYTES + SUM_BYTES + 5632, min_blocks: 2 };
+
+/// Adaptive, backward: stands beside the number of means where the modes' last byte has bits set that belong to no tile.
+pub const MODES_PADDING: u64 = 1 << 63;
 
 /// Adaptive: elements of a coder's block.
 pub const CODER_BLOCK: u32 = 32;

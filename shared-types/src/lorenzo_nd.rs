@@ -261,7 +261,7 @@ pub const SLOT_BYTES: u64 = 512;
 pub const PLANE_TOTALS: Launch = Launch { threads: 128, shared_bytes: 0, min_blocks: 5 };
 
 /// Inverse: sums in 2-D.
-pub const PLANE_SUMS: Launch = Launch { threads: 128, shared_bytes: 0, min_blocks: 4 };
+pub const PLANE_SUMS: Launch = Launch { threads: 128, shared_bytes: 0, min_blocks: 3 };
 
 /// Inverse: totals in 3-D. Each warp keeps a tile of totals in shared memory.
 pub const VOLUME_TOTALS: Launch = Launch { threads: 128, shared_bytes: TILES_BYTES, min_blocks: 4 };

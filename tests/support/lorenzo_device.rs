@@ -95,12 +95,7 @@ impl LorenzoExecutor for Device {
         // SAFETY: as above.
         unsafe { predictor.inverse(given, to, scratch_slice, stream)? };
         let found = self.guarded(&plain, bytes, "plain");
-        if let Settings::Adaptive(_) = settings {
-            let expected = predictor.read_means_count(scratch.as_slice(), stream)? * word;
-            if expected != ports.means.len() as u64 {
-                return Err(warpack::Error::PortLength { port: "means", found: ports.means.len() as u64, expected });
-            }
-        }
+        predictor.check_inverse(given, scratch.as_slice(), stream)?;
         Ok(found)
     }
 }

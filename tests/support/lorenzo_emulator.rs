@@ -9,12 +9,13 @@ use gpu_kernels::lorenzo::{adaptive, fused, tiled};
 use shared_types::clog::{DECODE, FUSED_ENCODE};
 use shared_types::lc::{ChunkSize, TILE_BYTES};
 use shared_types::lorenzo::{
-    ADAPTIVE, AdaptiveParams, BlockKind, BlockParams, CENTER_SMALL, center_launch, forward_launch, inverse_launch,
+    ADAPTIVE, AdaptiveParams, BlockKind, BlockParams, CENTER_SMALL, INVERSE_SMALL, MODES_PADDING, center_launch,
+    forward_launch, inverse_launch,
 };
 use shared_types::lorenzo_tiled::Tiled;
-use warpack::Result;
 use warpack::lorenzo::{AdaptiveLorenzo, Lorenzo, Mode, Policy, Ports, Predictor, TiledLorenzo};
 use warpack::stage::lc::{Decoded, Settings as ChunkSettings};
+use warpack::{Error, Result};
 
 type Forward = unsafe fn(*const U32x4, *mut U32x4, BlockParams);
 type Center = unsafe fn(*const U32x4, *mut U32x4, *mut U32x4, BlockParams);
@@ -51,16 +52,29 @@ fn center_kernel(word: u32, kind: BlockKind) -> Center {
     }
 }
 
-fn inverse_kernel(word: u32, aligned: bool) -> Inverse {
-    match (word, aligned) {
-        (1, true) => inverse::lorenzo_inverse_w1_aligned,
-        (2, true) => inverse::lorenzo_inverse_w2_aligned,
-        (4, true) => inverse::lorenzo_inverse_w4_aligned,
-        (_, true) => inverse::lorenzo_inverse_w8_aligned,
-        (1, false) => inverse::lorenzo_inverse_w1_any,
-        (2, false) => inverse::lorenzo_inverse_w2_any,
-        (4, false) => inverse::lorenzo_inverse_w4_any,
-        (_, false) => inverse::lorenzo_inverse_w8_any,
+fn inverse_kernel(word: u32, kind: BlockKind, centering: bool) -> Inverse {
+    use BlockKind::{Aligned, Any, Small};
+    match (word, kind, centering) {
+        (1, Aligned, false) => inverse::lorenzo_inverse_w1_aligned,
+        (2, Aligned, false) => inverse::lorenzo_inverse_w2_aligned,
+        (4, Aligned, false) => inverse::lorenzo_inverse_w4_aligned,
+        (_, Aligned, false) => inverse::lorenzo_inverse_w8_aligned,
+        (1, Aligned, true) => inverse::lorenzo_uncenter_w1_aligned,
+        (2, Aligned, true) => inverse::lorenzo_uncenter_w2_aligned,
+        (4, Aligned, true) => inverse::lorenzo_uncenter_w4_aligned,
+        (_, Aligned, true) => inverse::lorenzo_uncenter_w8_aligned,
+        (1, Any, false) => inverse::lorenzo_inverse_w1_any,
+        (2, Any, false) => inverse::lorenzo_inverse_w2_any,
+        (4, Any, false) => inverse::lorenzo_inverse_w4_any,
+        (_, Any, false) => inverse::lorenzo_inverse_w8_any,
+        (1, Any, true) => inverse::lorenzo_uncenter_w1_any,
+        (2, Any, true) => inverse::lorenzo_uncenter_w2_any,
+        (4, Any, true) => inverse::lorenzo_uncenter_w4_any,
+        (_, Any, true) => inverse::lorenzo_uncenter_w8_any,
+        (1, Small, _) => inverse::lorenzo_inverse_w1_small,
+        (2, Small, _) => inverse::lorenzo_inverse_w2_small,
+        (4, Small, _) => inverse::lorenzo_inverse_w4_small,
+        (_, Small, _) => inverse::lorenzo_inverse_w8_small,
     }
 }
 
@@ -116,7 +130,7 @@ impl LorenzoExecutor for Emulator {
                 let kernel = center_kernel(word, kind);
                 let shape = match kind {
                     BlockKind::Small => CENTER_SMALL,
-                    kind => center_launch(word, kind == BlockKind::Aligned),
+                    kind => center_launch(kind == BlockKind::Aligned),
                 };
                 run(shape, blocks, || kernel(i, o, m, params));
             } else {
@@ -134,12 +148,16 @@ impl LorenzoExecutor for Emulator {
         let word = settings.element().bytes() as u32;
         let bytes = elements * word as usize;
         let cpu = settings.inverse(ports.as_ref(), bytes as u64);
-        if elements == 0 || cpu.is_err() {
+        // What the kernels can't know: lengths that the host checks in front of them.
+        let modes = settings.port_bytes(bytes as u64)?.modes;
+        let counted =
+            matches!(settings, Settings::Adaptive(_)) && (ports.output.len(), ports.modes.len() as u64) == (bytes, modes);
+        if elements == 0 || cpu.is_err() && !counted {
             return cpu;
         }
         let lorenzo = match settings {
             Settings::Lorenzo(lorenzo) => lorenzo,
-            Settings::Adaptive(lorenzo) => return Ok(adaptive_inverse(lorenzo, ports, bytes)),
+            Settings::Adaptive(lorenzo) => return adaptive_inverse(lorenzo, ports, bytes),
             Settings::Tiled(tiled) => {
                 let plan = tiled_plan(tiled, elements as u64);
                 let kernel = if word == 2 { tiled::lorenzo_untiled_w2 } else { tiled::lorenzo_untiled_w4 };
@@ -154,10 +172,14 @@ impl LorenzoExecutor for Emulator {
         let mut means = Memory::new(ports.means.len(), &ports.means);
         let (i, o) = (input.pointer(), output.pointer());
         let m = if centering { means.pointer() } else { std::ptr::null_mut() };
-        let aligned = params.kind(word) == BlockKind::Aligned;
-        let kernel = inverse_kernel(word, aligned);
+        let kind = params.kind(word);
+        let kernel = inverse_kernel(word, kind, centering);
+        let shape = match kind {
+            BlockKind::Small => INVERSE_SMALL,
+            kind => inverse_launch(word, kind == BlockKind::Aligned, centering),
+        };
         // SAFETY: as above.
-        unsafe { run(inverse_launch(word, aligned), params.tiles() as u32, || kernel(i, m, o, params)) };
+        unsafe { run(shape, params.tiles() as u32, || kernel(i, m, o, params)) };
         output.assert_guarded("output");
         Ok(output.bytes().to_vec())
     }
@@ -204,7 +226,7 @@ fn adaptive_forward(lorenzo: &AdaptiveLorenzo, plain: &[u8]) -> Ports {
     Ports { output: output.bytes().to_vec(), means, modes: modes.bytes().to_vec() }
 }
 
-fn adaptive_inverse(lorenzo: &AdaptiveLorenzo, ports: &Ports, bytes: usize) -> Vec<u8> {
+fn adaptive_inverse(lorenzo: &AdaptiveLorenzo, ports: &Ports, bytes: usize) -> Result<Vec<u8>> {
     let params = adaptive_params(lorenzo, bytes);
     let kernel = match lorenzo.element().bytes() {
         2 => adaptive::adaptive_lorenzo_inverse_w2,
@@ -223,8 +245,12 @@ fn adaptive_inverse(lorenzo: &AdaptiveLorenzo, ports: &Ports, bytes: usize) -> V
     for (memory, name) in [(&output, "output"), (&centered, "centered")] {
         memory.assert_guarded(name);
     }
-    assert_eq!(u64::from_le_bytes(centered.bytes().try_into().expect("eight bytes")), held);
-    output.bytes().to_vec()
+    let counted = u64::from_le_bytes(centered.bytes().try_into().expect("eight bytes"));
+    if counted & MODES_PADDING != 0 {
+        return Err(Error::Padding { offset: ports.modes.len() as u64 - 1 });
+    }
+    let (found, expected) = (ports.means.len() as u64, counted * lorenzo.element().bytes());
+    if found == expected { Ok(output.bytes().to_vec()) } else { Err(Error::PortLength { port: "means", found, expected }) }
 }
 
 type Encode = unsafe fn(*const U32x4, u32, u32, *mut u8, *mut u64, *mut u64, u32, u32);

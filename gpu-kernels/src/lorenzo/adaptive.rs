@@ -27,7 +27,7 @@ use cuda_std::{
     vector::U32x4,
     warp,
 };
-use shared_types::lorenzo::{ADAPTIVE, AdaptiveParams, CODER_BLOCK};
+use shared_types::lorenzo::{ADAPTIVE, AdaptiveParams, CODER_BLOCK, MODES_PADDING};
 
 /// Most tiles of a block: of 32 elements of 2 bytes in 16 KiB.
 const TILES: usize = 256;
@@ -119,9 +119,8 @@ unsafe fn forward<const W: u32>(
     let block = &params.block;
     let thread = thread::thread_idx_x();
     let tile = Tile::<W>::own(block);
-    let mut rows = [[0; 4]; LINES];
     // SAFETY: the caller's promise.
-    for_lines!(I => rows[I] = unsafe { tile.load(I, input) });
+    let mut rows = unsafe { tile.load(input) };
     let mut places = [tile.first_place(block); LINES];
     for_lines!(I => if I > 0 { places[I] = places[I - 1].next(block) });
     let first_segment = u64::from(thread::block_idx_x()) * u64::from(block.tile_segments);
@@ -230,9 +229,10 @@ unsafe fn forward<const W: u32>(
         let e = difference_row::<W, true>(d, places[I], &mut carry2, &zero);
         let twice = chosen(places[I].segment) & 1 != 0;
         let pick = |k: usize| if twice { e[k] } else { d[k] };
-        // SAFETY: as above.
-        unsafe { tile.store(I, output, [pick(0), pick(1), pick(2), pick(3)]) };
+        rows[I] = [pick(0), pick(1), pick(2), pick(3)];
     });
+    // SAFETY: as above.
+    unsafe { tile.store(output, &rows) };
     if thread < 32 {
         // SAFETY: as for `publish`.
         let base = unsafe { look_back::exclusive_sum(look_back, thread::block_idx_x(), own) };
@@ -276,9 +276,8 @@ unsafe fn inverse<const W: u32>(
     let block = &params.block;
     let thread = thread::thread_idx_x();
     let tile = Tile::<W>::own(block);
-    let mut rows = [[0; 4]; LINES];
     // SAFETY: the caller's promise.
-    for_lines!(I => rows[I] = unsafe { tile.load(I, input) });
+    let mut rows = unsafe { tile.load(input) };
     let mut places = [tile.first_place(block); LINES];
     for_lines!(I => if I > 0 { places[I] = places[I - 1].next(block) });
     let first_segment = u64::from(thread::block_idx_x()) * u64::from(block.tile_segments);
@@ -326,8 +325,14 @@ unsafe fn inverse<const W: u32>(
         if thread == 0 {
             s.base.write(0, base);
             if thread::block_idx_x() == thread::grid_dim_x() - 1 {
-                // SAFETY: the caller's promise.
-                unsafe { *centered = u64::from(base) + u64::from(own) };
+                // The last byte's bits that belong to no tile.
+                let used = live % 4 * 2;
+                // SAFETY: the last tile's byte; the caller's promise.
+                unsafe {
+                    let byte = u32::from(*modes.add(((block.segments - 1) / 4) as usize));
+                    let padding = if used != 0 && byte >> used != 0 { MODES_PADDING } else { 0 };
+                    *centered = padding | u64::from(base) + u64::from(own);
+                }
             }
         }
     }
@@ -343,9 +348,10 @@ unsafe fn inverse<const W: u32>(
                 mean = unsafe { get::<W>(means, at as usize) };
             }
         }
-        // SAFETY: as above.
-        unsafe { tile.store(I, output, add::<W>(rows[I], broadcast::<W>(mean))) };
+        rows[I] = add::<W>(rows[I], broadcast::<W>(mean));
     });
+    // SAFETY: as above.
+    unsafe { tile.store(output, &rows) };
 }
 
 /// The entry points, one pair per element size.

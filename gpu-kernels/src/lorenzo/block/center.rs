@@ -20,7 +20,7 @@ struct CenterShared {
     ends: Ends,
     sums: SegmentSums,
 }
-const _: () = assert!(size_of::<CenterShared>() <= center_launch(4, true).shared_bytes as usize);
+const _: () = assert!(size_of::<CenterShared>() <= center_launch(true).shared_bytes as usize);
 
 /// The kernel for elements of `W` bytes.
 ///
@@ -35,9 +35,8 @@ unsafe fn center<const W: u32, const ALIGNED: bool>(
 ) {
     let s = shared::dynamic::<CenterShared>();
     let tile = Tile::<W>::own(params);
-    let mut rows = [[0; 4]; LINES];
     // SAFETY: the caller's promise.
-    for_lines!(I => rows[I] = unsafe { tile.load(I, input) });
+    let mut rows = unsafe { tile.load(input) };
     let mut places = [tile.first_place(params); LINES];
     for_lines!(I => if I > 0 { places[I] = places[I - 1].next(params) });
     s.sums.clear::<W>(params);
@@ -78,7 +77,7 @@ unsafe fn center<const W: u32, const ALIGNED: bool>(
         plain_differences::<W, ALIGNED>(&mut rows, &places, before[0].wrapping_sub(reference));
     }
     // SAFETY: as above.
-    for_lines!(I => unsafe { tile.store(I, output, rows[I]) });
+    unsafe { tile.store(output, &rows) };
 }
 
 /// The kernel for segments of a power of two of elements that are shorter than a lane's 16 bytes.
@@ -88,9 +87,8 @@ unsafe fn center<const W: u32, const ALIGNED: bool>(
 #[inline(always)]
 unsafe fn center_small<const W: u32>(input: *const U32x4, output: *mut U32x4, means: *mut u8, params: &BlockParams) {
     let tile = Tile::<W>::own(params);
-    let mut rows = [[0; 4]; LINES];
     // SAFETY: the caller's promise.
-    for_lines!(I => rows[I] = unsafe { tile.load(I, input) });
+    let mut rows = unsafe { tile.load(input) };
     let first_segment = u64::from(thread::block_idx_x()) * u64::from(params.tile_segments);
     for_lines!(I => {
         let (at, have) = (tile.at + I as u32 * Tile::<W>::ROW, tile.have(I));
@@ -114,9 +112,10 @@ unsafe fn center_small<const W: u32>(input: *const U32x4, output: *mut U32x4, me
         if params.order == 2 {
             v = sub::<W>(v, keep::<W>(shift_in::<W>(v, 0), !params.pattern));
         }
-        // SAFETY: as above.
-        unsafe { tile.store(I, output, v) };
+        rows[I] = v;
     });
+    // SAFETY: as above.
+    unsafe { tile.store(output, &rows) };
 }
 
 /// The means of the segments of `B` elements in a lane, packed from the lowest bits on, and each repeated for all its elements.
@@ -191,7 +190,7 @@ macro_rules! entry_points {
         /// # Safety
         /// Launched with [`center_launch`], one block per tile. `input` and `output` are 16-aligned and hold `params.elements`
         /// elements, `means` holds `params.segments`; nothing else touches the outputs until the launch is over.
-        #[kernel(launch = center_launch($word, $aligned))]
+        #[kernel(launch = center_launch($aligned))]
         pub unsafe fn $name(input: *const U32x4, output: *mut U32x4, means: *mut U32x4, params: BlockParams) {
             // SAFETY: the caller's promise.
             unsafe { center::<$word, $aligned>(input, output, means.cast(), &params) }

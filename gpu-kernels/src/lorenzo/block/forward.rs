@@ -13,9 +13,8 @@ use shared_types::lorenzo::{BlockParams, forward_launch};
 #[inline(always)]
 unsafe fn forward<const W: u32, const ALIGNED: bool>(input: *const U32x4, output: *mut U32x4, params: &BlockParams) {
     let tile = Tile::<W>::own(params);
-    let mut rows = [[0; 4]; LINES];
     // SAFETY: the caller's promise.
-    for_lines!(I => rows[I] = unsafe { tile.load(I, input) });
+    let mut rows = unsafe { tile.load(input) };
     let before = if params.independent != 0 { [0, 0] } else { Tile::<W>::before(&rows, shared::dynamic::<Ends>()) };
     let mut places = [tile.first_place(params); LINES];
     for_lines!(I => if I > 0 { places[I] = places[I - 1].next(params) });
@@ -26,7 +25,7 @@ unsafe fn forward<const W: u32, const ALIGNED: bool>(input: *const U32x4, output
         plain_differences::<W, ALIGNED>(&mut rows, &places, before);
     }
     // SAFETY: as above.
-    for_lines!(I => unsafe { tile.store(I, output, rows[I]) });
+    unsafe { tile.store(output, &rows) };
 }
 
 /// The entry points, one per element size and kind.

@@ -10,7 +10,7 @@ use cuda_std::{
     global, kernel, shared, thread,
     vector::U32x4,
 };
-use shared_types::lorenzo::{BlockParams, inverse_launch};
+use shared_types::lorenzo::{BlockParams, INVERSE_SMALL, inverse_launch};
 
 /// Shared memory of one block.
 #[repr(C, align(16))]
@@ -18,48 +18,39 @@ struct InverseShared {
     exchange: Exchange,
     means: SegmentSums,
 }
-const _: () = assert!(size_of::<Exchange>() <= inverse_launch(4, true).shared_bytes as usize);
-const _: () = assert!(size_of::<InverseShared>() <= inverse_launch(4, false).shared_bytes as usize);
+const _: () = assert!(size_of::<Exchange>() <= inverse_launch(4, true, true).shared_bytes as usize);
+const _: () = assert!(size_of::<InverseShared>() <= inverse_launch(4, false, true).shared_bytes as usize);
 
-/// The kernel for elements of `W` bytes.
+/// The kernel for elements of `W` bytes; `means` is looked at where `CENTERED`.
 ///
 /// # Safety
 /// As the entry points say.
 #[inline(always)]
-unsafe fn inverse<const W: u32, const ALIGNED: bool>(
+unsafe fn inverse<const W: u32, const ALIGNED: bool, const CENTERED: bool>(
     input: *const U32x4,
     means: *const U32x4,
     output: *mut U32x4,
     params: &BlockParams,
 ) {
-    // Powers of two that fit into a lane: no sum leaves it.
-    if !ALIGNED && (16 / W).is_multiple_of(params.length) {
-        // SAFETY: the caller's promise.
-        unsafe { inverse_small::<W>(input, means, output, params) };
-        return;
-    }
-    let exchange = if ALIGNED { shared::dynamic::<Exchange>() } else { &shared::dynamic::<InverseShared>().exchange };
+    let exchange = shared::dynamic::<Exchange>();
     let tile = Tile::<W>::own(params);
-    let mut rows = [[0; 4]; LINES];
     // SAFETY: the caller's promise.
-    for_lines!(I => rows[I] = unsafe { tile.load(I, input) });
+    let mut rows = unsafe { tile.load(input) };
     let mut places = [tile.first_place(params); LINES];
     for_lines!(I => if I > 0 { places[I] = places[I - 1].next(params) });
-    let centered = !means.is_null();
     let first = u64::from(thread::block_idx_x()) * u64::from(params.tile_segments);
     // The lane's means, asked for early; all of the tile's in shared memory, where a lane may need several.
     let mut own = [0; LINES];
-    if centered {
-        if ALIGNED {
-            for_lines!(I => if tile.have(I) > 0 {
-                // SAFETY: segments of elements that are there have means.
-                own[I] = unsafe { get::<W>(means, (first + u64::from(places[I].segment)) as usize) };
-            });
-        } else {
-            // SAFETY: the caller's promise.
-            unsafe { shared::dynamic::<InverseShared>().means.load_means::<W>(means, first, params) };
-            thread::sync_threads(); // means
-        }
+    if CENTERED && ALIGNED {
+        for_lines!(I => if tile.have(I) > 0 {
+            // SAFETY: segments of elements that are there have means.
+            own[I] = unsafe { get::<W>(means, (first + u64::from(places[I].segment)) as usize) };
+        });
+    }
+    if CENTERED && !ALIGNED {
+        // SAFETY: the caller's promise.
+        unsafe { shared::dynamic::<InverseShared>().means.load_means::<W>(means, first, params) };
+        thread::sync_threads(); // means
     }
     let mut pass = 0;
     while pass < params.order {
@@ -81,7 +72,7 @@ unsafe fn inverse<const W: u32, const ALIGNED: bool>(
             let incoming = incoming[I].wrapping_add(if open[I] { before } else { 0 });
             if ALIGNED {
                 let incoming = if places[I].position == 0 { 0 } else { incoming };
-                let mean = if last { own[I] } else { 0 };
+                let mean = if CENTERED && last { own[I] } else { 0 };
                 rows[I] = add::<W>(rows[I], broadcast::<W>(incoming.wrapping_add(mean)));
             } else {
                 // Only what stands before the lane's first start.
@@ -91,12 +82,12 @@ unsafe fn inverse<const W: u32, const ALIGNED: bool>(
             }
         });
     }
-    if centered && !ALIGNED {
+    if CENTERED && !ALIGNED {
         let shared = shared::dynamic::<InverseShared>();
         for_lines!(I => rows[I] = add_means::<W>(rows[I], places[I], |segment| shared.means.mean::<W>(segment, params)));
     }
     // SAFETY: as above.
-    for_lines!(I => unsafe { tile.store(I, output, rows[I]) });
+    unsafe { tile.store(output, &rows) };
 }
 
 /// Adds to each of a lane's elements the mean of its segment, segment by segment.
@@ -125,9 +116,8 @@ fn add_means<const W: u32>(v: Lane, place: Place, mean: impl Fn(u32) -> u64) -> 
 #[inline(always)]
 unsafe fn inverse_small<const W: u32>(input: *const U32x4, means: *const U32x4, output: *mut U32x4, params: &BlockParams) {
     let tile = Tile::<W>::own(params);
-    let mut rows = [[0; 4]; LINES];
     // SAFETY: the caller's promise.
-    for_lines!(I => rows[I] = unsafe { tile.load(I, input) });
+    let mut rows = unsafe { tile.load(input) };
     let mut own = [[0; 4]; LINES];
     if !means.is_null() {
         let first = u64::from(thread::block_idx_x()) * u64::from(params.tile_segments);
@@ -167,9 +157,10 @@ unsafe fn inverse_small<const W: u32>(input: *const U32x4, means: *const U32x4, 
         if params.order == 2 {
             v = prefix_sums::<W>(v, params.pattern);
         }
-        // SAFETY: as above.
-        unsafe { tile.store(I, output, add::<W>(v, spread::<W>(own[I], params.length))) };
+        rows[I] = add::<W>(v, spread::<W>(own[I], params.length));
     });
+    // SAFETY: as above.
+    unsafe { tile.store(output, &rows) };
 }
 
 /// For each element of a lane the mean of its segment of `length` elements, given the lane's means one after another.
@@ -203,28 +194,59 @@ fn spread<const W: u32>(means: Lane, length: u32) -> Lane {
 
 /// The entry points, one per element size and kind.
 macro_rules! entry_points {
-    ($($name:ident, $word:literal, $aligned:literal;)*) => {$(
-        /// Sums inside segments, once or twice, and the segment's mean added to each.
+    ($($plain:ident, $centered:ident, $word:literal, $aligned:literal;)*) => {$(
+        /// Sums inside segments, once or twice.
         ///
         /// # Safety
         /// Launched with [`inverse_launch`], one block per tile. `input` and `output` are 16-aligned and hold `params.elements`
-        /// elements, `means` is null or 16-aligned and holds `params.segments`; nothing else touches `output` until the launch is
-        /// over.
-        #[kernel(launch = inverse_launch($word, $aligned))]
-        pub unsafe fn $name(input: *const U32x4, means: *const U32x4, output: *mut U32x4, params: BlockParams) {
+        /// elements; nothing else touches `output` until the launch is over. `means` is not looked at.
+        #[kernel(launch = inverse_launch($word, $aligned, false))]
+        pub unsafe fn $plain(input: *const U32x4, means: *const U32x4, output: *mut U32x4, params: BlockParams) {
             // SAFETY: the caller's promise.
-            unsafe { inverse::<$word, $aligned>(input, means, output, &params) }
+            unsafe { inverse::<$word, $aligned, false>(input, means, output, &params) }
+        }
+
+        /// The same, and the segment's mean added to each.
+        ///
+        /// # Safety
+        /// As above; `means` is 16-aligned and holds `params.segments`.
+        #[kernel(launch = inverse_launch($word, $aligned, true))]
+        pub unsafe fn $centered(input: *const U32x4, means: *const U32x4, output: *mut U32x4, params: BlockParams) {
+            // SAFETY: the caller's promise.
+            unsafe { inverse::<$word, $aligned, true>(input, means, output, &params) }
         }
     )*};
 }
 
 entry_points! {
-    lorenzo_inverse_w1_aligned, 1, true;
-    lorenzo_inverse_w2_aligned, 2, true;
-    lorenzo_inverse_w4_aligned, 4, true;
-    lorenzo_inverse_w8_aligned, 8, true;
-    lorenzo_inverse_w1_any, 1, false;
-    lorenzo_inverse_w2_any, 2, false;
-    lorenzo_inverse_w4_any, 4, false;
-    lorenzo_inverse_w8_any, 8, false;
+    lorenzo_inverse_w1_aligned, lorenzo_uncenter_w1_aligned, 1, true;
+    lorenzo_inverse_w2_aligned, lorenzo_uncenter_w2_aligned, 2, true;
+    lorenzo_inverse_w4_aligned, lorenzo_uncenter_w4_aligned, 4, true;
+    lorenzo_inverse_w8_aligned, lorenzo_uncenter_w8_aligned, 8, true;
+    lorenzo_inverse_w1_any, lorenzo_uncenter_w1_any, 1, false;
+    lorenzo_inverse_w2_any, lorenzo_uncenter_w2_any, 2, false;
+    lorenzo_inverse_w4_any, lorenzo_uncenter_w4_any, 4, false;
+    lorenzo_inverse_w8_any, lorenzo_uncenter_w8_any, 8, false;
+}
+
+/// The entry points for small segments.
+macro_rules! small_entry_points {
+    ($($name:ident, $word:literal;)*) => {$(
+        /// Sums inside small segments, once or twice, and the segment's mean added to each where there are means.
+        ///
+        /// # Safety
+        /// As of the kernels above; `means` is null or 16-aligned and holds `params.segments`.
+        #[kernel(launch = INVERSE_SMALL)]
+        pub unsafe fn $name(input: *const U32x4, means: *const U32x4, output: *mut U32x4, params: BlockParams) {
+            // SAFETY: the caller's promise.
+            unsafe { inverse_small::<$word>(input, means, output, &params) }
+        }
+    )*};
+}
+
+small_entry_points! {
+    lorenzo_inverse_w1_small, 1;
+    lorenzo_inverse_w2_small, 2;
+    lorenzo_inverse_w4_small, 4;
+    lorenzo_inverse_w8_small, 8;
 }

@@ -91,26 +91,13 @@ impl Exchange {
             self.closed.write((pass * 8 + warp_index) as usize, own.closed.into());
         }
         thread::sync_threads(); // sum, closed
-        // Lane `w` looks at warp `w`: those from the last one with a start to the one before this count.
-        let lane = warp::lane_id();
-        let other = (pass * 8 + lane % 8) as usize;
-        let before = lane < warp_index;
-        let starts = warp::warp_vote_ballot(ALL_LANES, before && self.closed.read(other) != 0);
-        let from = 31 - (starts | 1).leading_zeros();
-        let sum = if before && lane >= from { self.sum.read(other) } else { 0 };
-        Carry { sum: warp_sum(sum), closed: false }
+        let mut carry = Carry::default();
+        let mut w = pass * 8;
+        while w < pass * 8 + warp_index {
+            let sum = self.sum.read(w as usize);
+            carry.sum = if self.closed.read(w as usize) != 0 { sum } else { sum.wrapping_add(carry.sum) };
+            w += 1;
+        }
+        carry
     }
-}
-
-/// The sum of the lanes' values, in every lane. All lanes of a warp call this.
-#[inline(always)]
-fn warp_sum(value: u64) -> u64 {
-    // Eight lanes have one.
-    let mut sum = value;
-    let mut distance = 4;
-    while distance > 0 {
-        sum = sum.wrapping_add(warp::warp_shuffle_xor(ALL_LANES, sum, distance, 32).0);
-        distance /= 2;
-    }
-    warp::warp_shuffle_idx(ALL_LANES, sum, 0, 32).0
 }

@@ -1,7 +1,7 @@
 //! Which elements a lane has.
 
 use super::super::packed::{Lane, element, keep, lane_of, starts, vector_of, wide};
-use super::LINES;
+use super::{LINES, for_lines};
 use cuda_std::{bits::funnel_shift_left_wrap, global, shared::SharedArray, thread, vector::U32x4, warp};
 use shared_types::lorenzo::{BlockParams, ROWS};
 
@@ -94,7 +94,7 @@ impl<const W: u32> Tile<W> {
     /// # Safety
     /// `array` is 16-aligned and holds the array.
     #[inline(always)]
-    pub unsafe fn load(self, i: usize, array: *const U32x4) -> Lane {
+    unsafe fn load_row(self, i: usize, array: *const U32x4) -> Lane {
         let (have, skip) = (self.have(i), self.skip(i));
         // SAFETY: the first element of the lane is in the array wherever `have` is not 0, and a multiple of 16 bytes from its start.
         let v = unsafe {
@@ -102,22 +102,30 @@ impl<const W: u32> Tile<W> {
             if have == Self::LANE {
                 lane_of(global::load_streaming_v4(from))
             } else {
-                // The array's last elements: whole registers where there are such, else bytes.
-                let (from, bytes) = (from.cast::<u8>(), have * W);
-                let mut v = [0; 4];
-                for_registers!(R => if 4 * R as u32 + 4 <= bytes {
-                    v[R] = *from.add(4 * R).cast::<u32>();
-                } else if W < 4 {
-                    let mut left = bytes.saturating_sub(4 * R as u32);
-                    while left > 0 {
-                        left -= 1;
-                        v[R] = v[R] << 8 | u32::from(*from.add(4 * R + left as usize));
-                    }
-                });
+                // The array's last elements, byte by byte from behind.
+                let (from, mut v) = (from.cast::<u8>(), [0u32; 4]);
+                let mut left = have * W;
+                while left > 0 {
+                    left -= 1;
+                    let up = |below: u32, own: u32| funnel_shift_left_wrap(below, own, 8);
+                    v = [v[0] << 8 | u32::from(*from.add(left as usize)), up(v[0], v[1]), up(v[1], v[2]), up(v[2], v[3])];
+                }
                 v
             }
         };
         if i == 0 && skip > 0 { keep::<W>(v, u32::MAX << skip) } else { v }
+    }
+
+    /// The lane's elements of all rows.
+    ///
+    /// # Safety
+    /// As for [`Self::load_row`].
+    #[inline(always)]
+    pub unsafe fn load(self, array: *const U32x4) -> [Lane; LINES] {
+        let mut rows = [[0; 4]; LINES];
+        // SAFETY: the caller's word.
+        for_lines!(I => rows[I] = unsafe { self.load_row(I, array) });
+        rows
     }
 
     /// Writes the lane's elements of row `i`, as many as there are.
@@ -125,9 +133,9 @@ impl<const W: u32> Tile<W> {
     /// # Safety
     /// `array` is 16-aligned, holds the array, and nobody else writes the tile's elements.
     #[inline(always)]
-    pub unsafe fn store(self, i: usize, array: *mut U32x4, v: Lane) {
+    unsafe fn store_row(self, i: usize, array: *mut U32x4, v: Lane) {
         let (have, skip) = (self.have(i), self.skip(i));
-        // SAFETY: as for `load`.
+        // SAFETY: as for `load_row`.
         unsafe {
             let to = array.add(self.unit() + 32 * i);
             if have == Self::LANE && skip == 0 {
@@ -161,6 +169,16 @@ impl<const W: u32> Tile<W> {
                 }
             });
         }
+    }
+
+    /// Writes the lane's elements of all rows, as many as there are.
+    ///
+    /// # Safety
+    /// As for [`Self::store_row`].
+    #[inline(always)]
+    pub unsafe fn store(self, array: *mut U32x4, rows: &[Lane; LINES]) {
+        // SAFETY: the caller's word.
+        for_lines!(I => unsafe { self.store_row(I, array, rows[I]) });
     }
 
     /// The two elements in front of the warp's rows, the nearest first, in lane 0; zeros for the block's first warp. All threads of a

@@ -7,7 +7,7 @@ mod names;
 use super::{AdaptiveLorenzo, Lorenzo, Mode, Policy, PortBytes, Predictor, Segments, TiledLorenzo};
 use crate::backend::{Arg, CudaDevice, DeviceSlice, DeviceSliceMut, Kernel, Stream, check_buffer};
 use crate::{Error, Result};
-use shared_types::lorenzo::{ADAPTIVE, AdaptiveParams, BlockParams};
+use shared_types::lorenzo::{ADAPTIVE, AdaptiveParams, BlockParams, MODES_PADDING};
 use shared_types::lorenzo_nd::{Extents, Forward, Inverse};
 use shared_types::lorenzo_tiled::{TILED, Tiled};
 
@@ -271,7 +271,7 @@ impl DevicePredictor {
     ///
     /// The lengths of `ports` are checked here, but for the number of `adaptive_lorenzo`'s means, which the modes in the device's
     /// memory say: the kernel counts them (see [`Self::scratch_bytes`]) and takes 0 for those that are not there;
-    /// [`Self::read_means_count`] compares.
+    /// [`Self::check_inverse`] compares.
     ///
     /// # Safety
     /// As [`Self::forward`].
@@ -351,7 +351,7 @@ impl DevicePredictor {
         }
     }
 
-    /// Waits for `stream` and reads how many means a direction of `adaptive_lorenzo` counted; `scratch` is what it was given.
+    /// Waits for `stream` and reads how many means the forward direction of `adaptive_lorenzo` left; `scratch` is what it was given.
     ///
     /// # Errors
     /// [`Error::Cuda`] from the driver, [`Error::BufferTooSmall`].
@@ -360,5 +360,23 @@ impl DevicePredictor {
         let mut bytes = [0; MEANS_COUNT_BYTES];
         stream.copy_to_host(&mut bytes, scratch.slice(..MEANS_COUNT_BYTES))?;
         Ok(u64::from_le_bytes(bytes))
+    }
+
+    /// Waits for `stream` and says whether the ports of an [`Self::inverse`] in it were sound: what its modes said. Of other predictors'
+    /// ports there is nothing left to say.
+    ///
+    /// # Errors
+    /// [`Error::Padding`] and [`Error::PortLength`] as [`Predictor::inverse_into`]; [`Error::Cuda`] from the driver.
+    pub fn check_inverse(&self, ports: DevicePorts<'_>, scratch: DeviceSlice<'_>, stream: &Stream) -> Result<()> {
+        let Plan::Adaptive { lorenzo, .. } = &self.plan else { return stream.synchronize() };
+        if ports.output.is_empty() {
+            return Ok(());
+        }
+        let counted = self.read_means_count(scratch, stream)?;
+        if counted & MODES_PADDING != 0 {
+            return Err(Error::Padding { offset: ports.modes.len() as u64 - 1 });
+        }
+        let (found, expected) = (ports.means.len() as u64, counted * lorenzo.element().bytes());
+        if found == expected { Ok(()) } else { Err(Error::PortLength { port: "means", found, expected }) }
     }
 }

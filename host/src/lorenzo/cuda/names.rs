@@ -1,7 +1,7 @@
 //! The kernels by name, and their shapes.
 
 use shared_types::launch::Launch;
-use shared_types::lorenzo::{BlockKind, CENTER_SMALL, center_launch, forward_launch, inverse_launch};
+use shared_types::lorenzo::{BlockKind, CENTER_SMALL, INVERSE_SMALL, center_launch, forward_launch, inverse_launch};
 use shared_types::lorenzo_nd::{ForwardKernel, InverseKernel};
 
 /// A kernel's names for elements of 1, 2, 4 and 8 bytes.
@@ -18,13 +18,19 @@ pub(super) fn block(word: u32, kind: BlockKind, centering: bool) -> [(&'static s
     let (forward, launch) = match (centering, kind) {
         (false, Aligned) => (each!("lorenzo_forward_w", "_aligned"), forward_launch(word, true)),
         (false, Any | Small) => (each!("lorenzo_forward_w", "_any"), forward_launch(word, false)),
-        (true, Aligned) => (each!("lorenzo_center_w", "_aligned"), center_launch(word, true)),
-        (true, Any) => (each!("lorenzo_center_w", "_any"), center_launch(word, false)),
+        (true, Aligned) => (each!("lorenzo_center_w", "_aligned"), center_launch(true)),
+        (true, Any) => (each!("lorenzo_center_w", "_any"), center_launch(false)),
         (true, Small) => (each!("lorenzo_center_w", "_small"), CENTER_SMALL),
     };
-    let inverse = if aligned { each!("lorenzo_inverse_w", "_aligned") } else { each!("lorenzo_inverse_w", "_any") };
+    let (inverse, inverse_launch) = match (centering, kind) {
+        (_, Small) => (each!("lorenzo_inverse_w", "_small"), INVERSE_SMALL),
+        (false, Aligned) => (each!("lorenzo_inverse_w", "_aligned"), inverse_launch(word, aligned, false)),
+        (false, Any) => (each!("lorenzo_inverse_w", "_any"), inverse_launch(word, aligned, false)),
+        (true, Aligned) => (each!("lorenzo_uncenter_w", "_aligned"), inverse_launch(word, aligned, true)),
+        (true, Any) => (each!("lorenzo_uncenter_w", "_any"), inverse_launch(word, aligned, true)),
+    };
     let row = word.ilog2() as usize;
-    [(forward[row], launch), (inverse[row], inverse_launch(word, aligned))]
+    [(forward[row], launch), (inverse[row], inverse_launch)]
 }
 
 /// The kernel of the forward direction along all axes for elements of `word` bytes.
