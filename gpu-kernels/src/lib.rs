@@ -43,7 +43,7 @@ macro_rules! for_rows {
 macro_rules! for_rows {
     ($i:ident => $body:expr) => {
         #[allow(non_snake_case, clippy::needless_range_loop, reason = "a constant on a device")]
-        for $i in 0..ROWS {
+        for $i in 0..$crate::ROWS {
             $body
         }
     };

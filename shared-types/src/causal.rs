@@ -128,6 +128,12 @@ impl Fold {
         if place < self.count { place } else { self.count }
     }
 
+    /// Where byte `byte` is, one of those that are kept.
+    #[inline(always)]
+    pub const fn kept_place(self, byte: u32) -> u32 {
+        byte.wrapping_sub(if byte < self.hole { 0 } else { self.gap })
+    }
+
     /// The byte at `place`.
     #[inline(always)]
     pub const fn byte(self, place: u32) -> u32 {
@@ -337,7 +343,7 @@ mod tests {
             for byte in 0..SYMBOLS {
                 let place = fold.place(byte);
                 if bytes.iter().any(|bytes| bytes.contains(&(byte as usize))) {
-                    assert!(place < count);
+                    assert!(place < count && place == fold.kept_place(byte));
                 }
                 assert!(place == count || fold.byte(place) == byte, "{bytes:?}, {byte}");
             }

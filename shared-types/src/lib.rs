@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod causal;
+pub mod causal_send;
 pub mod clog;
 pub mod launch;
 pub mod lc;

@@ -2,14 +2,18 @@
 
 use cuda_std::emulator::{Config, Order, launch};
 use cuda_std::vector::U32x4;
-use gpu_kernels::causal::{decode, digest, tables, verdict};
+use gpu_kernels::causal::{count, decode, digest, encode, fit, frame, tables, verdict};
 use shared_types::causal::{
     BUILD_FAR, BUILD_FAR_BLOCKS, BlockTask, ChunkTask, DECODE, DECODE_FAR, FAR_BYTES, LEAVES, TREE, TileTask, VERDICT, WIPE,
     WIPE_BLOCKS,
 };
+use shared_types::causal_send::{
+    BANKS, COUNT, ENCODE, ENCODE_FAR, ENCODE_FAR_BYTES, FIT, FIT_BLOCKS, KEYS, PACK, PLACE, ROOT,
+};
 use shared_types::launch::Launch;
-use warpack::causal::batch::{Item, Kind, Plan};
+use warpack::causal::batch::{Item, Kind, Plan, send};
 use warpack::causal::frame::Header;
+use warpack::causal::send::{Settings, fit::log2_table, max_frame_bytes, select};
 use warpack::causal::{Fault, Form, Representation};
 
 type Decode = unsafe fn(*const u8, *const TileTask, *const ChunkTask, *const BlockTask, *const u8, *mut u8, *mut u32);
@@ -36,6 +40,33 @@ fn far(kind: Kind) -> DecodeFar {
         (SameLane, Form::Classic) => decode::causal_decode_far_same_lane_classic,
         (HighFirst, Form::Classic) => decode::causal_decode_far_high_first_classic,
         (Residual, Form::Classic) => decode::causal_decode_far_residual_classic,
+    }
+}
+
+type Encode = unsafe fn(*const u8, *const TileTask, *const BlockTask, *const u16, *mut u64, *mut ChunkTask);
+type EncodeFar = unsafe fn(*const u8, *const TileTask, *const BlockTask, *mut u8, *mut u64, *mut ChunkTask);
+
+fn encode_near(kind: Kind) -> Encode {
+    use Representation::{HighFirst, Residual, SameLane};
+    match (kind.representation, kind.form) {
+        (SameLane, Form::Split) => encode::causal_encode_same_lane_split,
+        (HighFirst, Form::Split) => encode::causal_encode_high_first_split,
+        (Residual, Form::Split) => encode::causal_encode_residual_split,
+        (SameLane, Form::Classic) => encode::causal_encode_same_lane_classic,
+        (HighFirst, Form::Classic) => encode::causal_encode_high_first_classic,
+        (Residual, Form::Classic) => encode::causal_encode_residual_classic,
+    }
+}
+
+fn encode_far(kind: Kind) -> EncodeFar {
+    use Representation::{HighFirst, Residual, SameLane};
+    match (kind.representation, kind.form) {
+        (SameLane, Form::Split) => encode::causal_encode_far_same_lane_split,
+        (HighFirst, Form::Split) => encode::causal_encode_far_high_first_split,
+        (Residual, Form::Split) => encode::causal_encode_far_residual_split,
+        (SameLane, Form::Classic) => encode::causal_encode_far_same_lane_classic,
+        (HighFirst, Form::Classic) => encode::causal_encode_far_high_first_classic,
+        (Residual, Form::Classic) => encode::causal_encode_far_residual_classic,
     }
 }
 
@@ -167,4 +198,111 @@ pub fn decode(frames: &[&[u8]], multiprocessors: u32, far_only: bool, order: Ord
         outcome.map(|()| tile.to_vec())
     };
     items.iter().enumerate().map(outcome).collect()
+}
+
+/// The frames that the kernels make of tiles as one batch. `multiprocessors` shapes the launches; with `far_only` all tables lie in global memory.
+pub fn encode(tiles: &[&[u8]], settings: &Settings, multiprocessors: u32, far_only: bool, order: Order) -> Vec<Vec<u8>> {
+    let (mut plain_bytes, mut coded_bytes, mut places) = (16u64, 32u64, Vec::new());
+    for tile in tiles {
+        places.push(send::Tile { plain_at: plain_bytes, plain_bytes: tile.len() as u32, coded_at: coded_bytes });
+        plain_bytes = (plain_bytes + tile.len() as u64).next_multiple_of(16);
+        coded_bytes = (coded_bytes + max_frame_bytes(tile.len() as u64)).next_multiple_of(16);
+    }
+    let plan = send::Plan::new(&places, settings, multiprocessors).expect("tiles");
+    let mut plan = if far_only { plan.with_far_tables() } else { plan };
+    let banks = tiles.len() * BANKS as usize;
+
+    let mut plain = Memory::new(plain_bytes as usize);
+    for (tile, place) in tiles.iter().zip(&places) {
+        plain.bytes_mut()[place.plain_at as usize..][..tile.len()].copy_from_slice(tile);
+    }
+    let mut counts = Memory::of(&vec![0; 4 * KEYS as usize * banks]);
+    let mut frequencies = Memory::new(2 * KEYS as usize * banks);
+    let mut scores = Memory::of(&vec![0; 8 * banks]);
+    let (mut leaves, mut digests) = (Memory::new(32 * plan.leaves as usize), Memory::new(32 * tiles.len()));
+    let mut streams = Memory::new(plan.stream_bytes() as usize);
+    let mut chunks = Memory::new(size_of::<ChunkTask>() * plan.chunks as usize);
+    let mut far_tables = Memory::new(tiles.len() * ENCODE_FAR_BYTES as usize);
+    let mut lengths = Memory::new(4 * tiles.len());
+    let mut coded = Memory::new(coded_bytes as usize);
+    let log2 = log2_table::<12>();
+    let (p, n, f, l) = (plain.pointer::<u8>(), counts.pointer::<u32>(), frequencies.pointer::<u16>(), leaves.pointer::<U32x4>());
+    let d = digests.pointer::<U32x4>();
+    // SAFETY: the plan's arrays are what the kernels ask for, the memory is as large, and each kernel follows those whose work it needs.
+    unsafe {
+        let (tasks, blocks) = (plan.tiles.as_ptr(), plan.counts.as_ptr());
+        run(COUNT, plan.counts.len(), order, || count::causal_count(tasks, blocks, p, n));
+        let s = scores.pointer::<u64>();
+        let blocks = tiles.len() * FIT_BLOCKS as usize;
+        run(FIT, blocks, order, || fit::causal_fit(n, log2.as_ptr(), plan.banks, f, s));
+        let blocks = plan.leaf_blocks.as_ptr();
+        run(LEAVES, plan.leaf_blocks.len(), order, || digest::causal_leaves(tasks, blocks, p, l));
+        run(ROOT, tiles.len(), order, || digest::causal_root(tasks, l, d));
+    }
+    let fitted: Vec<u16> = {
+        let bytes = frequencies.checked("frequencies");
+        bytes.chunks_exact(2).map(|half| u16::from_le_bytes([half[0], half[1]])).collect()
+    };
+    let scores: Vec<u64> = {
+        let bytes = scores.checked("scores");
+        bytes.chunks_exact(8).map(|score| u64::from_le_bytes(score.try_into().expect("eight bytes"))).collect()
+    };
+    let mut choices = Vec::new();
+    let choose = |(tile, scores): (usize, &[u64])| {
+        let of_bank = |bank: u32| &fitted[(tile * BANKS as usize + bank as usize) * KEYS as usize..][..KEYS as usize];
+        let frequencies = |candidate| plan.banks_of(candidate).map(of_bank).concat();
+        let mut selection = plan.selection(scores);
+        while let Some(candidate) = selection.wanted() {
+            selection.offer(select::compress(&frequencies(candidate), settings.density));
+        }
+        let choice = selection.best().expect("a candidate");
+        choices.push((tile, choice.representation, plan.layout(choice.representation, &frequencies(choice.representation))));
+        choice
+    };
+    let chosen: Vec<select::Choice> = scores.chunks(BANKS as usize).enumerate().map(choose).collect();
+    let coding = plan.code(&choices);
+    let mut frames = Vec::new();
+    for (tile, choice) in chosen.iter().enumerate() {
+        let (frame, model_at) = plan.frame(tile, choice.representation, choice.model.len());
+        frames.push(frame);
+        if let Some(at) = model_at {
+            let mut model = choice.model.clone();
+            model.resize(model.len().next_multiple_of(16), 0);
+            coded.bytes_mut()[at as usize..][..model.len()].copy_from_slice(&model);
+        }
+    }
+    let tasks = plan.tiles.as_ptr();
+    let (t, s, c) = (far_tables.pointer::<u8>(), streams.pointer::<u64>(), chunks.pointer::<ChunkTask>());
+    let (to, n) = (coded.pointer::<u8>(), lengths.pointer::<u32>());
+    // SAFETY: as above.
+    unsafe {
+        run(BUILD_FAR, coding.far.len() * BUILD_FAR_BLOCKS as usize, order, || {
+            encode::causal_build_encode_far(tasks, coding.far.as_ptr(), f, t);
+        });
+        let mut first = 0;
+        for &(kind, count) in &coding.kinds {
+            let blocks = coding.blocks[first..].as_ptr();
+            if kind.far {
+                run(ENCODE_FAR, count as usize, order, || encode_far(kind)(p, tasks, blocks, t, s, c));
+            } else {
+                run(ENCODE, count as usize, order, || encode_near(kind)(p, tasks, blocks, f, s, c));
+            }
+            first += count as usize;
+        }
+        run(PLACE, tiles.len(), order, || frame::causal_place(tasks, frames.as_ptr(), d.cast(), c, to, n));
+        let blocks = plan.pack_blocks.as_ptr();
+        run(PACK, plan.pack_blocks.len(), order, || frame::causal_pack(p, tasks, frames.as_ptr(), blocks, s, c, n, to));
+    }
+    let all = [(&mut plain, "plain"), (&mut counts, "counts"), (&mut leaves, "leaves"), (&mut digests, "digests")];
+    let all = all.into_iter().chain([(&mut streams, "streams"), (&mut chunks, "chunks"), (&mut far_tables, "tables")]);
+    all.for_each(|(memory, name)| drop(memory.checked(name)));
+    let (lengths, coded) = (words(&lengths.checked("lengths")), coded.checked("coded"));
+    let mut end = 0;
+    let frame = |(place, length): (&send::Tile, u32)| {
+        let between = &coded[end..place.coded_at as usize];
+        assert!(between.iter().all(|&byte| byte == POISON as u8), "written in front of the frame at {}", place.coded_at);
+        end = place.coded_at as usize + length as usize;
+        coded[place.coded_at as usize..end].to_vec()
+    };
+    places.iter().zip(lengths).map(frame).collect()
 }

@@ -10,7 +10,7 @@
 //! A stream's words wait in a ring of two halves of 16 bytes. A symbol takes one word at most, so that with a look every four symbols the half that is
 //! read never ends before the other one has come. The words of a chunk that takes more than it has are whatever lies there; its status tells.
 
-use super::tables::{Far, Near, Place, build};
+use super::tables::{Far, Near, Place, banks_of_model, build};
 use cuda_std::{
     bits::{byte_permute, opaque},
     global, kernel,
@@ -19,7 +19,7 @@ use cuda_std::{
     vector::U32x4,
 };
 use shared_types::causal::{
-    Bank, BlockTask, ChunkStatus, ChunkTask, DECODE, DECODE_FAR, Fold, LOWER, MODEL_BYTES, RING_BYTES, SCALE, TABLE_BYTES,
+    Bank, BlockTask, ChunkStatus, ChunkTask, DECODE, DECODE_FAR, Fold, LOWER, RING_BYTES, SCALE, TABLE_BYTES,
     TOTAL, TileTask,
 };
 
@@ -379,8 +379,8 @@ macro_rules! entry_points {
             unsafe {
                 let block = *blocks.add(thread::block_idx_x() as usize);
                 let task = &*tiles.add(block.tile as usize);
-                let model = models.add(task.model as usize * MODEL_BYTES as usize).cast();
-                build(tables, task, $first, model, thread::thread_idx_x() / 32, DECODE.warps());
+                let banks = banks_of_model(models, task);
+                build(tables, task, $first, banks, thread::thread_idx_x() / 32, DECODE.warps());
                 thread::sync_threads(); // tables
                 decode::<_, _, $first, $residual, $classic>(&s.all, tables, block, task, coded, chunks, plain, statuses);
             }

@@ -13,6 +13,7 @@ use cuda_std::{
 use shared_types::causal::{
     BlockTask, DIGEST_WORDS, FAN_OUT, LEAF_BYTES, LEAVES, TILE_DIGEST, TILE_OK, TREE, TileTask, WIPE, WIPE_BLOCKS,
 };
+use shared_types::causal_send::ROOT as ROOT_LAUNCH;
 
 const LEAF: u32 = 0;
 const ROOT: u32 = 1;
@@ -190,6 +191,58 @@ struct TreeShared {
 }
 const _: () = assert!(size_of::<TreeShared>() == TREE.shared_bytes as usize);
 
+/// The digest of a tile from its leaves', in lane 0; all lanes of a block of one warp call this.
+///
+/// # Safety
+/// `leaves` are those of the tile.
+#[inline(always)]
+unsafe fn root(s: &TreeShared, task: &TileTask, leaves: *const U32x4) -> [u32; 8] {
+    let lane = thread::thread_idx_x();
+    let count = task.plain_bytes.div_ceil(LEAF_BYTES);
+    // At most 2048 leaves, 32 nodes.
+    let nodes = if count > FAN_OUT { count.div_ceil(FAN_OUT) } else { 0 };
+    if lane < nodes {
+        let first = lane * FAN_OUT;
+        let under = if count - first < FAN_OUT { count - first } else { FAN_OUT };
+        let node = hash(NODE, 32 * under, |block| {
+            let unit = |q: u32| {
+                let at = 4 * block + q;
+                // SAFETY: one of the leaves.
+                if at < 2 * under { unsafe { global::load_v4(leaves.add((2 * first + at) as usize)) }.to_array() } else { [0; 4] }
+            };
+            [unit(0), unit(1), unit(2), unit(3)]
+        });
+        for (i, word) in node.into_iter().enumerate() {
+            s.left.write(2 + lane as usize * 8 + i, word);
+        }
+    }
+    let left = if nodes == 0 { count } else { nodes };
+    if nodes == 0 {
+        let mut word = lane;
+        while word < left * DIGEST_WORDS {
+            // SAFETY: one of the leaves' words.
+            s.left.write(2 + word as usize, unsafe { *leaves.cast::<u32>().add(word as usize) });
+            word += TREE.threads;
+        }
+    }
+    if lane == 0 {
+        let end = (2 + DIGEST_WORDS * left) as usize;
+        s.left.write(0, task.plain_bytes);
+        s.left.write(1, 0);
+        for at in end..end.next_multiple_of(BLOCK) {
+            s.left.write(at, 0);
+        }
+    }
+    thread::sync_threads(); // left
+    if lane > 0 {
+        return [0; 8];
+    }
+    hash(ROOT, 8 + 32 * left, |block| {
+        let unit = |q: u32| s.left.read_vec4((16 * block + 4 * q) as usize).to_array();
+        [unit(0), unit(1), unit(2), unit(3)]
+    })
+}
+
 /// Compares the tiles' digests, once their leaves are known: where one differs and nothing was wrong before, the tile's status becomes [`TILE_DIGEST`].
 ///
 /// # Safety
@@ -198,53 +251,15 @@ const _: () = assert!(size_of::<TreeShared>() == TREE.shared_bytes as usize);
 #[kernel(launch = TREE)]
 pub unsafe fn causal_tree(tiles: *const TileTask, leaves: *const U32x4, tile_statuses: *mut u32) {
     let s = shared::dynamic::<TreeShared>();
-    let (tile, lane) = (thread::block_idx_x() as usize, thread::thread_idx_x());
+    let tile = thread::block_idx_x() as usize;
     // SAFETY: the caller's promises.
     unsafe {
         if *tile_statuses.add(tile) != TILE_OK {
             return; // the whole block
         }
         let task = &*tiles.add(tile);
-        let count = task.plain_bytes.div_ceil(LEAF_BYTES);
-        let leaves = leaves.add(2 * task.first_leaf as usize);
-        // At most 2048 leaves, 32 nodes.
-        let nodes = if count > FAN_OUT { count.div_ceil(FAN_OUT) } else { 0 };
-        if lane < nodes {
-            let first = lane * FAN_OUT;
-            let under = if count - first < FAN_OUT { count - first } else { FAN_OUT };
-            let node = hash(NODE, 32 * under, |block| {
-                let unit = |q: u32| {
-                    let at = 4 * block + q;
-                    if at < 2 * under { global::load_v4(leaves.add((2 * first + at) as usize)).to_array() } else { [0; 4] }
-                };
-                [unit(0), unit(1), unit(2), unit(3)]
-            });
-            for (i, word) in node.into_iter().enumerate() {
-                s.left.write(2 + lane as usize * 8 + i, word);
-            }
-        }
-        let left = if nodes == 0 { count } else { nodes };
-        if nodes == 0 {
-            let mut word = lane;
-            while word < left * DIGEST_WORDS {
-                s.left.write(2 + word as usize, *leaves.cast::<u32>().add(word as usize));
-                word += TREE.threads;
-            }
-        }
-        if lane == 0 {
-            let end = (2 + DIGEST_WORDS * left) as usize;
-            s.left.write(0, task.plain_bytes);
-            s.left.write(1, 0);
-            for at in end..end.next_multiple_of(BLOCK) {
-                s.left.write(at, 0);
-            }
-        }
-        thread::sync_threads(); // left
-        if lane == 0 {
-            let root = hash(ROOT, 8 + 32 * left, |block| {
-                let unit = |q: u32| s.left.read_vec4((16 * block + 4 * q) as usize).to_array();
-                [unit(0), unit(1), unit(2), unit(3)]
-            });
+        let root = root(s, task, leaves.add(2 * task.first_leaf as usize));
+        if thread::thread_idx_x() == 0 {
             let mut differs = 0;
             for (i, word) in root.into_iter().enumerate() {
                 differs |= word ^ task.digest[i];
@@ -252,6 +267,25 @@ pub unsafe fn causal_tree(tiles: *const TileTask, leaves: *const U32x4, tile_sta
             if differs != 0 {
                 *tile_statuses.add(tile) = TILE_DIGEST;
             }
+        }
+    }
+}
+
+/// The tiles' digests, once their leaves are known.
+///
+/// # Safety
+/// Launched with [`ROOT_LAUNCH`], one block per tile of `tiles`, after [`causal_leaves`] made `leaves`. `digests` is 16-aligned and has 32 bytes per tile.
+/// Nothing else touches it until the launch is over.
+#[kernel(launch = ROOT_LAUNCH)]
+pub unsafe fn causal_root(tiles: *const TileTask, leaves: *const U32x4, digests: *mut U32x4) {
+    let s = shared::dynamic::<TreeShared>();
+    let tile = thread::block_idx_x() as usize;
+    // SAFETY: the caller's promises.
+    unsafe {
+        let task = &*tiles.add(tile);
+        let root = root(s, task, leaves.add(2 * task.first_leaf as usize));
+        if thread::thread_idx_x() == 0 {
+            write_digest(digests.add(2 * tile), root);
         }
     }
 }

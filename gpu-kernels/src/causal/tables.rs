@@ -2,7 +2,7 @@
 
 use crate::collectives::{ALL_LANES, warp_inclusive_sum};
 use cuda_std::{global, kernel, shared::SharedArray, thread, vector::U32x4, warp};
-use shared_types::causal::{BUILD_FAR, BUILD_FAR_BLOCKS, Bank, Fold, SCALE, SYMBOLS, TOTAL, TileTask};
+use shared_types::causal::{BUILD_FAR, BUILD_FAR_BLOCKS, Bank, Fold, MODEL_BYTES, SCALE, SYMBOLS, TOTAL, TileTask};
 
 /// Where tables lie: shared memory, or global. Places in it are numbers that begin with [`Place::origin`].
 pub trait Place: Copy {
@@ -10,6 +10,8 @@ pub trait Place: Copy {
     fn origin(self) -> u32;
     /// The word at `at`.
     fn word(self, at: u32) -> u32;
+    /// The half of a word at `at`.
+    fn half(self, at: u32) -> u32;
     /// The byte at `at`.
     fn byte(self, at: u32) -> u32;
     /// Writes the word that is `at` bytes behind the first.
@@ -29,6 +31,11 @@ impl<const N: usize> Place for Near<N> {
     #[inline(always)]
     fn word(self, at: u32) -> u32 {
         self.0.word_at(at)
+    }
+
+    #[inline(always)]
+    fn half(self, at: u32) -> u32 {
+        self.0.half_at(at)
     }
 
     #[inline(always)]
@@ -56,6 +63,12 @@ impl Place for Far {
     fn word(self, at: u32) -> u32 {
         // SAFETY: within the tables, as their layout says.
         unsafe { *self.0.add(at as usize).cast() }
+    }
+
+    #[inline(always)]
+    fn half(self, at: u32) -> u32 {
+        // SAFETY: as above.
+        unsafe { *self.0.add(at as usize).cast::<u16>() }.into()
     }
 
     #[inline(always)]
@@ -151,25 +164,38 @@ unsafe fn build_row(place: impl Place, bank: &Bank, row: u32, from: *const u16, 
 /// Makes the rows `first`, `first + step`, .. of both banks of a tile, the low bank's first; all lanes of a warp call this, with the same rows.
 ///
 /// # Safety
-/// `model` is a model, 16-aligned.
+/// `banks` are the frequencies of the low bank and of the high bank, 16-aligned.
 #[inline(always)]
-pub unsafe fn build(place: impl Place, task: &TileTask, high_first: bool, model: *const u16, first: u32, step: u32) {
+pub unsafe fn build(place: impl Place, task: &TileTask, high_first: bool, banks: [*const u16; 2], first: u32, step: u32) {
     let (low, high, fold) = (task.layout.low, task.layout.high, task.layout.fold);
     let mut row = first;
     while row < low.rows + high.rows {
-        // SAFETY: a model has 256 rows in each bank, 512 bytes each.
+        // SAFETY: each bank has 256 rows of 512 bytes.
         unsafe {
-            let row_at = |row: u32| model.add((row * SYMBOLS) as usize);
+            let row_at = |bank: usize, row: u32| banks[bank].add((row * SYMBOLS) as usize);
             if row < low.rows {
                 let byte = if high_first { fold.byte(row) } else { row };
-                build_row(place, &low, row, row_at(byte % SYMBOLS), Fold::WHOLE, false);
+                build_row(place, &low, row, row_at(0, byte % SYMBOLS), Fold::WHOLE, false);
             } else {
                 let row = row - low.rows;
                 let empty = row >= fold.count;
-                build_row(place, &high, row, row_at(SYMBOLS + fold.byte(row) % SYMBOLS), fold, empty);
+                build_row(place, &high, row, row_at(1, fold.byte(row) % SYMBOLS), fold, empty);
             }
         }
         row += step;
+    }
+}
+
+/// The banks of a tile's model.
+///
+/// # Safety
+/// The model is one of `models`.
+#[inline(always)]
+pub unsafe fn banks_of_model(models: *const u8, task: &TileTask) -> [*const u16; 2] {
+    // SAFETY: as promised; the high bank is the second half.
+    unsafe {
+        let model = models.add(task.model as usize * MODEL_BYTES as usize).cast::<u16>();
+        [model, model.add((SYMBOLS * SYMBOLS) as usize)]
     }
 }
 
@@ -185,7 +211,7 @@ pub unsafe fn causal_build_far(tiles: *const TileTask, list: *const u32, models:
     unsafe {
         let task = &*tiles.add(*list.add((block / BUILD_FAR_BLOCKS) as usize) as usize);
         let row = block % BUILD_FAR_BLOCKS * BUILD_FAR.warps() + thread::thread_idx_x() / 32;
-        let model = models.add(task.model as usize * shared_types::causal::MODEL_BYTES as usize).cast();
-        build(Far(tables.add(task.tables as usize)), task, false, model, row, 2 * SYMBOLS);
+        let banks = banks_of_model(models, task);
+        build(Far(tables.add(task.tables as usize)), task, false, banks, row, 2 * SYMBOLS);
     }
 }

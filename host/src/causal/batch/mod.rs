@@ -1,7 +1,9 @@
 //! Many frames at once, made ready for a device: everything in front of the payloads is checked here, and what the kernels need of it is put
-//! into arrays. (The kernels are in `gpu-kernels/src/causal`, the arrays' types in `shared-types`.)
+//! into arrays. (The kernels are in `gpu-kernels/src/causal`, the arrays' types in `shared-types`.) The other direction is in [`send`].
 
 #![forbid(unsafe_code)]
+
+pub mod send;
 
 use super::receive::Front;
 use super::{Bank, Fault, Form, Representation};
@@ -26,7 +28,7 @@ pub struct Item<'a> {
     pub plain_bytes: u32,
 }
 
-/// Which kernel decodes some of the blocks.
+/// Which kernel decodes, or encodes, some of the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// What the banks' symbols are.
@@ -63,6 +65,25 @@ impl Kind {
             (true, SameLane, Form::Classic) => "causal_decode_far_same_lane_classic",
             (true, HighFirst, Form::Classic) => "causal_decode_far_high_first_classic",
             (true, Residual, Form::Classic) => "causal_decode_far_residual_classic",
+        }
+    }
+
+    /// The name of the kernel that encodes.
+    pub const fn encode_kernel(self) -> &'static str {
+        use Representation::{HighFirst, Residual, SameLane};
+        match (self.far, self.representation, self.form) {
+            (false, SameLane, Form::Split) => "causal_encode_same_lane_split",
+            (false, HighFirst, Form::Split) => "causal_encode_high_first_split",
+            (false, Residual, Form::Split) => "causal_encode_residual_split",
+            (false, SameLane, Form::Classic) => "causal_encode_same_lane_classic",
+            (false, HighFirst, Form::Classic) => "causal_encode_high_first_classic",
+            (false, Residual, Form::Classic) => "causal_encode_residual_classic",
+            (true, SameLane, Form::Split) => "causal_encode_far_same_lane_split",
+            (true, HighFirst, Form::Split) => "causal_encode_far_high_first_split",
+            (true, Residual, Form::Split) => "causal_encode_far_residual_split",
+            (true, SameLane, Form::Classic) => "causal_encode_far_same_lane_classic",
+            (true, HighFirst, Form::Classic) => "causal_encode_far_high_first_classic",
+            (true, Residual, Form::Classic) => "causal_encode_far_residual_classic",
         }
     }
 
