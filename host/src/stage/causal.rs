@@ -90,6 +90,12 @@ impl Causal {
         Self::new(send::Settings::default(), u32::from_le_bytes(tile).into())
     }
 
+    /// What an encoder may choose.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn settings(&self) -> &send::Settings {
+        &self.settings
+    }
+
     /// The most bytes of a tile.
     #[cfg(feature = "cuda")]
     pub(crate) fn tile_bytes(&self) -> usize {
@@ -103,7 +109,7 @@ impl Causal {
     }
 
     /// Whether a block is one tile and nothing else, so that the tile's digest is the block's.
-    fn is_one_tile(&self, plain_bytes: usize) -> bool {
+    pub(crate) fn is_one_tile(&self, plain_bytes: usize) -> bool {
         plain_bytes.is_multiple_of(2) && (1..=self.tile_bytes).contains(&plain_bytes)
     }
 
