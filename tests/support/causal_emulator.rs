@@ -7,9 +7,7 @@ use shared_types::causal::{
     BUILD_FAR, BUILD_FAR_BLOCKS, BlockTask, ChunkTask, DECODE, DECODE_FAR, FAR_BYTES, LEAVES, TREE, TileTask, VERDICT, WIPE,
     WIPE_BLOCKS,
 };
-use shared_types::causal_send::{
-    BANKS, COUNT, ENCODE, ENCODE_FAR, ENCODE_FAR_BYTES, FIT, FIT_BLOCKS, KEYS, PACK, PLACE, ROOT,
-};
+use shared_types::causal_send::{BANKS, COUNT, ENCODE, ENCODE_FAR, ENCODE_FAR_BYTES, FIT, FIT_BLOCKS, KEYS, PACK, PLACE, ROOT};
 use shared_types::launch::Launch;
 use warpack::causal::batch::{Item, Kind, Plan, send};
 use warpack::causal::frame::Header;
@@ -226,7 +224,8 @@ pub fn encode(tiles: &[&[u8]], settings: &Settings, multiprocessors: u32, far_on
     let mut lengths = Memory::new(4 * tiles.len());
     let mut coded = Memory::new(coded_bytes as usize);
     let log2 = log2_table::<12>();
-    let (p, n, f, l) = (plain.pointer::<u8>(), counts.pointer::<u32>(), frequencies.pointer::<u16>(), leaves.pointer::<U32x4>());
+    let (p, n, f, l) =
+        (plain.pointer::<u8>(), counts.pointer::<u32>(), frequencies.pointer::<u16>(), leaves.pointer::<U32x4>());
     let d = digests.pointer::<U32x4>();
     // SAFETY: the plan's arrays are what the kernels ask for, the memory is as large, and each kernel follows those whose work it needs.
     unsafe {

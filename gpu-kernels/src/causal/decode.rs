@@ -19,8 +19,7 @@ use cuda_std::{
     vector::U32x4,
 };
 use shared_types::causal::{
-    Bank, BlockTask, ChunkStatus, ChunkTask, DECODE, DECODE_FAR, Fold, LOWER, RING_BYTES, SCALE, TABLE_BYTES,
-    TOTAL, TileTask,
+    Bank, BlockTask, ChunkStatus, ChunkTask, DECODE, DECODE_FAR, Fold, LOWER, RING_BYTES, SCALE, TABLE_BYTES, TOTAL, TileTask,
 };
 
 const RING_WORDS: usize = RING_BYTES as usize / 4;

@@ -208,7 +208,11 @@ unsafe fn root(s: &TreeShared, task: &TileTask, leaves: *const U32x4) -> [u32; 8
             let unit = |q: u32| {
                 let at = 4 * block + q;
                 // SAFETY: one of the leaves.
-                if at < 2 * under { unsafe { global::load_v4(leaves.add((2 * first + at) as usize)) }.to_array() } else { [0; 4] }
+                if at < 2 * under {
+                    unsafe { global::load_v4(leaves.add((2 * first + at) as usize)) }.to_array()
+                } else {
+                    [0; 4]
+                }
             };
             [unit(0), unit(1), unit(2), unit(3)]
         });

@@ -74,7 +74,8 @@ impl Plan {
     /// [`Fault::TileLength`] for what is no tile, [`Error::Alignment`] for a tile or a frame that does not begin at a multiple of 16.
     pub fn new(tiles: &[Tile], settings: &Settings, multiprocessors: u32) -> Result<Self> {
         let candidates = Representation::ALL.into_iter().filter(|&one| settings.representation.is_none_or(|only| only == one));
-        let banks = candidates.flat_map(|one| banks_of(Kind::of(one, settings.form).mode())).fold(0, |banks, bank| banks | 1 << bank);
+        let banks =
+            candidates.flat_map(|one| banks_of(Kind::of(one, settings.form).mode())).fold(0, |banks, bank| banks | 1 << bank);
         let mut plan = Self {
             settings: *settings,
             multiprocessors,

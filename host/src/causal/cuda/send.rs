@@ -12,7 +12,9 @@
 //! Zstandard is the host's part, so that this waits for the host twice and can't be recorded into a CUDA graph.
 
 use super::{ALIGN, Arrays, places};
-use crate::backend::{Arg, CudaDevice, DeviceBuffer, DeviceSlice, DeviceSliceMut, Event, Kernel, PinnedBuffer, Stream, check_buffer};
+use crate::backend::{
+    Arg, CudaDevice, DeviceBuffer, DeviceSlice, DeviceSliceMut, Event, Kernel, PinnedBuffer, Stream, check_buffer,
+};
 use crate::causal::batch::Kind;
 use crate::causal::batch::send::{Coding, Plan, Tile};
 use crate::causal::model::{MAX_COMPRESSED_BYTES, MODEL_BYTES};
@@ -364,9 +366,7 @@ impl DeviceTiles {
         let chosen = chosen.ok_or_else(|| Error::Cuda { call: "encode", message: "a tile without a candidate".into() })?;
         if chosen.iter().zip(&first).any(|(choice, &(_, first))| choice.representation != first) {
             let layout = |tile: usize, one: Representation| layouts[tile][one as usize].unwrap_or_else(Layout::encode_far);
-            let choice = |(tile, choice): (usize, &Choice)| {
-                (tile, choice.representation, layout(tile, choice.representation))
-            };
+            let choice = |(tile, choice): (usize, &Choice)| (tile, choice.representation, layout(tile, choice.representation));
             let choices: Vec<_> = chosen.iter().enumerate().map(choice).collect();
             stream.synchronize()?;
             // SAFETY: the stream was waited for.
