@@ -3,13 +3,17 @@
 //! Each FILE of 16-bit words (or a random walk) is repeated to N tiles of 16 MiB (64), which are encoded by the CPU. Every case is checked
 //! first: the bytes that come back must be those that went in. A time is the median of the repeats, after two runs to warm up, from event to event around all
 //! launches. Columns: `chunks` decodes and finds faults, `checked` compares the digests too. GB/s are plain bytes. Then what the host takes to prepare the batch.
+//!
+//! Encoding is checked against the CPU's frames. Columns: `count` counts all banks that the choice needs, `fit` makes frequencies, `code` codes chunks to streams,
+//! `digest` hashes, `frame` makes frames of streams; `device` is all of these behind one another. `all` is by the host's clock, with copies of frequencies and
+//! models and with Zstandard on all threads.
 
 use rayon::prelude::*;
 use std::time::Instant;
 use warpack::Result;
 use warpack::backend::{CudaDevice, DeviceBuffer, Stream};
-use warpack::causal::batch::{Item, Plan};
-use warpack::causal::cuda::DeviceReceiver;
+use warpack::causal::batch::{Item, Plan, send::Tile};
+use warpack::causal::cuda::{DeviceReceiver, DeviceSender};
 use warpack::causal::frame::Header;
 use warpack::causal::send::{self, Settings};
 use warpack::causal::{Form, Grain, MAX_TILE_BYTES, Representation};
@@ -77,6 +81,93 @@ fn measure(name: &str, receiver: &DeviceReceiver, tiles: &[&[u8]], frames: &[Vec
     Ok(())
 }
 
+/// Checks and times the encoding of some tiles as one batch to `frames`.
+fn measure_encode(
+    name: &str,
+    sender: &DeviceSender,
+    tiles: &[&[u8]],
+    frames: &[Vec<u8>],
+    settings: &Settings,
+    repeat: u32,
+) -> Result<()> {
+    let device = sender.device();
+    let stream = Stream::new(device)?;
+    let frame_stride = send::max_frame_bytes(MAX_TILE_BYTES as u64).next_multiple_of(16);
+    let place = |(index, tile): (u64, &&[u8])| Tile {
+        plain_at: index * MAX_TILE_BYTES as u64,
+        plain_bytes: tile.len() as u32,
+        coded_at: index * frame_stride,
+    };
+    let places: Vec<Tile> = (0..).zip(tiles).map(place).collect();
+    let plain_bytes = tiles.len() * MAX_TILE_BYTES;
+    let buffer = |bytes: usize| DeviceBuffer::new(device, bytes);
+    let mut plain = buffer(plain_bytes)?;
+    for (place, tile) in places.iter().zip(tiles) {
+        let at = place.plain_at as usize;
+        stream.copy_to_device(plain.as_mut_slice().slice(at..at + tile.len()), tile)?;
+    }
+    let mut batch = sender.prepare(&places, settings, &stream)?;
+    let (mut coded, mut scratch) = (buffer(batch.coded_bytes() as usize)?, buffer(batch.scratch_bytes())?);
+    let mut encode = || {
+        let start = Instant::now();
+        // SAFETY: the buffers are this function's own.
+        let lengths = unsafe { batch.encode(plain.as_slice(), coded.as_mut_slice(), scratch.as_mut_slice(), &stream)? };
+        Ok::<_, warpack::Error>((start.elapsed(), lengths))
+    };
+    let mut times = Vec::new();
+    for _ in 0..repeat + 2 {
+        let (time, lengths): (_, Vec<u32>) = encode()?;
+        times.push(time);
+        assert!(lengths.iter().zip(frames).all(|(length, frame)| *length as usize == frame.len()), "{name}: other lengths");
+    }
+    times.drain(..2);
+    times.sort();
+    let all = times[times.len() / 2].as_secs_f64();
+    for (index, (place, frame)) in places.iter().zip(frames).enumerate() {
+        let (at, mut found) = (place.coded_at as usize, vec![0; frame.len()]);
+        stream.copy_to_host(&mut found, coded.as_slice().slice(at..at + frame.len()))?;
+        assert!(found == *frame, "{name}: frame {index} is not the CPU's");
+    }
+    let source = plain.as_slice();
+    let mut launch = |parts: [bool; 5]| {
+        let [count, fit, code, digest, frame] = parts;
+        timed(&stream, repeat, || {
+            // SAFETY: as above.
+            unsafe {
+                if count {
+                    batch.count(source, scratch.as_mut_slice(), &stream)?;
+                }
+                if fit {
+                    batch.fit(scratch.as_mut_slice(), &stream)?;
+                }
+                if code {
+                    batch.code(source, scratch.as_mut_slice(), &stream)?;
+                }
+                if digest {
+                    batch.digest(source, scratch.as_mut_slice(), &stream)?;
+                }
+                if frame {
+                    batch.assemble(source, coded.as_mut_slice(), scratch.as_mut_slice(), &stream)?;
+                }
+            }
+            Ok(())
+        })
+    };
+    let mut line = format!("{name:44} {:3} tiles", tiles.len());
+    let mut show = |label: &str, time: f64| {
+        line += &format!(" | {label} {:.3} ms {:.1} GB/s", time * 1e3, plain_bytes as f64 / time / 1e9);
+    };
+    for (part, label) in ["count", "fit", "code", "digest", "frame"].into_iter().enumerate() {
+        let mut parts = [false; 5];
+        parts[part] = true;
+        show(label, launch(parts)?);
+    }
+    show("device", launch([true; 5])?);
+    show("all", all);
+    println!("{line}");
+    Ok(())
+}
+
 fn walk(bytes: usize) -> Vec<u8> {
     let (mut state, mut number) = (1u64, 1000u16);
     let mut plain = Vec::with_capacity(bytes);
@@ -109,7 +200,7 @@ fn main() -> Result<()> {
     };
     let info = device.info();
     println!("{} (driver {}.{})", info.name, info.driver_version.0, info.driver_version.1);
-    let receiver = DeviceReceiver::new(&device)?;
+    let (receiver, sender) = (DeviceReceiver::new(&device)?, DeviceSender::new(&device)?);
     let mut corpora: Vec<(String, Vec<u8>)> = Vec::new();
     for file in &files {
         let name = std::path::Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -164,6 +255,14 @@ fn main() -> Result<()> {
             if plan.far.is_empty() && most >= 64 && representation.is_none() && grain == Grain::B8192 {
                 let far = receiver.clone().with_far_tables();
                 measure(&format!("{label}, far"), &far, &tiles[..64], &frames[..64], repeat)?;
+            }
+            let label = format!("  encode {found} {} {}", form.name(), grain.bytes());
+            for count in [1, 4, 16, 64].into_iter().filter(|&count| count <= most) {
+                measure_encode(&label, &sender, &tiles[..count], &frames[..count], &settings, repeat)?;
+            }
+            if plan.far.is_empty() && most >= 64 && representation.is_none() && grain == Grain::B8192 {
+                let far = sender.clone().with_far_tables();
+                measure_encode(&format!("{label}, far"), &far, &tiles[..64], &frames[..64], &settings, repeat)?;
             }
         }
     }
