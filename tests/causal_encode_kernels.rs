@@ -174,7 +174,8 @@ fn edges_of_the_format() {
         [vec![1; 65_536], noise].concat(),
     ];
     for settings in all_settings() {
-        for density in Density::ALL {
+        // The level is the host's affair; once is enough.
+        for density in Density::ALL.into_iter().filter(|&density| density == Density::Fast || settings == Settings::default()) {
             let settings = Settings { density, ..settings };
             let frames = assert_as_cpu(&tiles, &settings, 132, false, Order::Grid, "edges");
             assert!(!is_coded(&frames[0]) && is_coded(&frames[4]));

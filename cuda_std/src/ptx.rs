@@ -325,6 +325,50 @@ macro_rules! store_v4 {
 store_v4!(store_v4, "st.global.v4.u32");
 store_v4!(store_streaming_v4, "st.global.cs.v4.u32");
 
+/// A step of [`HalvesDown`](crate::global::HalvesDown), as straight predicated code: a branch for every half costs as much again, and the compiler makes one.
+///
+/// # Safety
+/// As for what it is a step of.
+#[inline(always)]
+pub unsafe fn take_half<const STRIDE: i32>(
+    mut x: u32,
+    limit: u32,
+    mut low: u32,
+    mut high: u32,
+    mut count: u32,
+    end: *mut U32x2,
+) -> (u32, u32, u32, u32) {
+    // SAFETY: the caller vouches for the memory.
+    unsafe {
+        asm!(
+            "{{",
+            ".reg .pred full, four;",
+            ".reg .b32 rest;",
+            ".reg .b64 to;",
+            "setp.ge.u32 full, {x}, {limit};",
+            "@full prmt.b32 {high}, {low}, {high}, 0x5432;",
+            "@full prmt.b32 {low}, {x}, {low}, 0x5410;",
+            "@full shr.u32 {x}, {x}, 16;",
+            "@full add.u32 {count}, {count}, 1;",
+            "and.b32 rest, {count}, 3;",
+            "setp.eq.and.u32 four, rest, 0, full;",
+            // Here the count is a multiple of 4.
+            "@four mad.wide.s32 to, {count}, {step}, {end};",
+            "@four st.global.v2.u32 [to], {{{low}, {high}}};",
+            "}}",
+            x = inout(reg32) x,
+            limit = in(reg32) limit,
+            low = inout(reg32) low,
+            high = inout(reg32) high,
+            count = inout(reg32) count,
+            end = in(reg64) end,
+            step = const -STRIDE / 4,
+            options(nostack, preserves_flags)
+        )
+    };
+    (x, low, high, count)
+}
+
 #[inline(always)]
 pub fn check_shared_index(_index: usize, _count: usize, _len: usize) {}
 

@@ -49,8 +49,8 @@ pub const ROOT: Launch = crate::causal::TREE;
 
 /// Most threads that encode in a block.
 pub const ENCODE_THREADS: u32 = 512;
-/// A word for each frequency, see [`reciprocal`].
-pub const RECIPROCAL_BYTES: u32 = 4 << SCALE;
+/// A word for each frequency, and for that of a row of zeros; see [`reciprocal`]. Filled up to 16 bytes.
+pub const RECIPROCAL_BYTES: u32 = (4 << SCALE) + 16;
 /// All the memory that a block can have.
 const BLOCK_BYTES: u32 = 227 << 10;
 /// What an encoder's tables can take in shared memory.

@@ -502,3 +502,28 @@ pub unsafe fn store_streaming_v4(to: *mut U32x4, value: U32x4) {
     // SAFETY: handed on to the caller.
     unsafe { store_v4(to, value) }
 }
+
+/// # Safety
+/// As for what it is a step of, [`HalvesDown`](crate::global::HalvesDown).
+#[inline]
+#[track_caller]
+pub unsafe fn take_half<const STRIDE: i32>(
+    x: u32,
+    limit: u32,
+    low: u32,
+    high: u32,
+    count: u32,
+    end: *mut U32x2,
+) -> (u32, u32, u32, u32) {
+    if x < limit {
+        return (x, low, high, count);
+    }
+    let (low, high, count) = (low << 16 | x & 0xFFFF, high << 16 | low >> 16, count + 1);
+    if count % 4 == 0 {
+        let to = end.wrapping_byte_sub((count / 4) as usize * STRIDE as usize);
+        check_global(to);
+        // SAFETY: the caller promises writable bytes.
+        unsafe { to.write(U32x2::new(low, high)) };
+    }
+    (x >> 16, low, high, count)
+}

@@ -9,11 +9,12 @@
 //! The tables are those of the decoder without what it searches by: the two cumulatives of a symbol stand beside each other.
 
 use super::tables::{Far, Near, Place, build};
-use super::words::{residuals, unit_residuals, words_before};
+use super::words::{residuals, unit_residuals};
 use crate::{ROWS, for_rows};
 use cuda_std::{
-    bits::{byte_permute, opaque},
-    global, kernel,
+    bits::opaque,
+    global::{self, HalvesDown},
+    kernel,
     shared::{self, SharedArray},
     thread,
     vector::U32x4,
@@ -43,88 +44,41 @@ const _: () = assert!(size_of::<NearShared>() == ENCODE.shared_bytes as usize);
 /// Words of a unit that is loaded.
 const LOAD_WORDS: u32 = 8;
 
+/// A symbol's share, and a factor for division by it.
+#[derive(Clone, Copy)]
+struct Share {
+    c: u32,
+    f: u32,
+    factor: u32,
+}
+
 /// A state, and the words that it gave.
 struct Stream {
     x: u32,
-    /// The last four words, the last one lowest.
-    low: u32,
-    high: u32,
-    count: u32,
-    /// The last unit stored.
-    to: *mut u64,
+    words: HalvesDown<{ 8 * LANES as i32 }>,
 }
 
 impl Stream {
     /// A stream that ends in front of `end`.
-    #[inline(always)]
-    fn new(end: *mut u64) -> Self {
-        Self { x: LOWER, low: 0, high: 0, count: 0, to: end }
-    }
-
-    /// Stores the four words in front of those stored before.
-    ///
-    /// # Safety
-    /// There is room for another unit.
-    #[inline(always)]
-    unsafe fn store(&mut self, words: u64) {
-        // SAFETY: as promised.
-        unsafe {
-            self.to = self.to.sub(LANES as usize);
-            *self.to = words;
-        }
-    }
-
-    #[inline(always)]
-    fn words(&self) -> u64 {
-        u64::from(self.high) << 32 | u64::from(self.low)
-    }
-
-    /// Puts `symbol` in row `row` of `bank`.
     ///
     /// # Safety
     /// The stream has room for as many words as symbols are put.
     #[inline(always)]
-    unsafe fn put<const N: usize>(
-        &mut self,
-        tables: impl Place,
-        reciprocals: (&SharedArray<u32, N>, u32),
-        bank: &Bank,
-        row: u32,
-        symbol: u32,
-    ) {
-        let at = bank.pairs + row * bank.stride + 2 * symbol;
-        let (c, end) = (tables.half(at), tables.half(at + 2));
-        let f = end.wrapping_sub(c);
-        // What the frequencies of a sound model are; others could lead out of the table.
-        let factor = reciprocals.0.word_at(reciprocals.1 + 4 * (f % TOTAL));
-        if self.x >= f << (32 - SCALE) {
-            self.high = byte_permute(self.low, self.high, 0x5432);
-            self.low = byte_permute(self.x, self.low, 0x5410);
-            self.x >>= 16;
-            self.count += 1;
-            if self.count.is_multiple_of(UNIT_WORDS) {
-                // SAFETY: a word is given for a symbol at most.
-                unsafe { self.store(self.words()) };
-            }
-        }
-        let mut quotient = (u64::from(self.x) * u64::from(factor) >> 32) as u32;
-        if self.x.wrapping_sub(quotient.wrapping_mul(f)) >= f {
-            quotient = quotient.wrapping_add(1);
-        }
-        self.x = quotient.wrapping_mul(TOTAL.wrapping_sub(f)).wrapping_add(self.x).wrapping_add(c);
+    unsafe fn new(end: *mut u64) -> Self {
+        // SAFETY: as promised.
+        Self { x: LOWER, words: unsafe { HalvesDown::new(end.cast()) } }
     }
 
-    /// Stores the words that are no whole unit, at its end.
-    ///
-    /// # Safety
-    /// There is room for them.
+    /// Puts a symbol.
     #[inline(always)]
-    unsafe fn finish(&mut self) {
-        let left = self.count % UNIT_WORDS;
-        if left > 0 {
-            // SAFETY: as promised.
-            unsafe { self.store(self.words() << (16 * (UNIT_WORDS - left))) };
+    fn put(&mut self, share: Share) {
+        let Share { c, f, factor } = share;
+        let x = self.words.take(self.x, f << (32 - SCALE));
+        let mut quotient = (u64::from(x) * u64::from(factor) >> 32) as u32;
+        if x.wrapping_sub(quotient.wrapping_mul(f)) >= f {
+            quotient = quotient.wrapping_add(1);
         }
+        self.x = quotient.wrapping_mul(TOTAL.wrapping_sub(f)).wrapping_add(x.wrapping_add(c));
     }
 }
 
@@ -137,99 +91,94 @@ struct Chunk<'a, P: Place, const N: usize, const FIRST: bool, const RESIDUAL: bo
     high: Bank,
     fold: Fold,
     streams: [Stream; 2],
+    /// The word that is put next: its low byte, and the place of its high byte.
+    low_byte: u32,
+    place: u32,
 }
 
 impl<P: Place, const N: usize, const FIRST: bool, const RESIDUAL: bool, const CLASSIC: bool>
     Chunk<'_, P, N, FIRST, RESIDUAL, CLASSIC>
 {
-    /// Puts a word, the upper half of `pair`; the lower one is the word before. (Or residuals.)
+    #[inline(always)]
+    fn share(&self, bank: &Bank, row: u32, symbol: u32) -> Share {
+        let at = bank.pairs + row * bank.stride + 2 * symbol;
+        let (c, end) = (self.tables.half(at), self.tables.half(at + 2));
+        // Up to 4096, whatever the tables say.
+        let f = end.wrapping_sub(c);
+        Share { c, f, factor: self.reciprocals.0.word_at(self.reciprocals.1 + 4 * f) }
+    }
+
+    /// Puts the word in hand by the one before, whose bytes these are, and takes that into the hand.
+    #[inline(always)]
+    fn put_by(&mut self, low_byte: u32, high_byte: u32) {
+        let place = self.fold.kept_place(high_byte);
+        let high = self.share(&self.high, place, self.place);
+        let low = self.share(&self.low, if FIRST { self.place } else { low_byte }, self.low_byte);
+        // The last one is what a decoder begins with.
+        if FIRST {
+            self.streams[0].put(low);
+        }
+        self.streams[if CLASSIC { 0 } else { 1 }].put(high);
+        if !FIRST {
+            self.streams[0].put(low);
+        }
+        (self.low_byte, self.place) = (low_byte, place);
+    }
+
+    /// What is coded of word `at` of the chunk: the word or its residual.
     ///
     /// # Safety
-    /// As for [`Stream::put`].
+    /// `plain` is the chunk.
     #[inline(always)]
-    unsafe fn put(&mut self, pair: u32) {
-        let place = |byte: u32| self.fold.kept_place(byte);
-        let (before, now) = (place(pair >> 8 & 0xFF), place(pair >> 24));
-        let low_row = if FIRST { now } else { pair & 0xFF };
-        let low_symbol = pair >> 16 & 0xFF;
+    unsafe fn code_at(plain: *const u16, at: u32) -> u32 {
         // SAFETY: as promised.
-        unsafe {
-            if FIRST {
-                self.streams[0].put(self.tables, self.reciprocals, &self.low, low_row, low_symbol);
-            }
-            self.streams[if CLASSIC { 0 } else { 1 }].put(self.tables, self.reciprocals, &self.high, before, now);
-            if !FIRST {
-                self.streams[0].put(self.tables, self.reciprocals, &self.low, low_row, low_symbol);
-            }
+        let word = |at: u32| u32::from(unsafe { *plain.add(at as usize) });
+        if !RESIDUAL {
+            word(at)
+        } else if at == 0 {
+            0
+        } else {
+            residuals(word(at), word(at - 1)) & 0xFFFF
         }
     }
 
-    /// Puts word `at` of the chunk, not the first one.
+    /// Codes the words from 1 to `words`, backwards.
     ///
     /// # Safety
-    /// `plain` is the chunk. The rest is as for [`Stream::put`].
-    #[inline(always)]
-    unsafe fn put_at(&mut self, plain: *const u16, at: u32) {
-        // SAFETY: as promised; `at` is at least 1.
-        unsafe {
-            let word = |at: u32| u32::from(*plain.add(at as usize));
-            let mut pair = word(at) << 16 | word(at - 1);
-            if RESIDUAL {
-                // The residual of the first word counts as 0.
-                let second = if at == 1 { pair & 0xFFFF } else { word(at - 2) };
-                pair = residuals(pair, pair << 16 | second);
-            }
-            self.put(pair);
-        }
-    }
-
-    /// Codes the words from 1 to `words`.
-    ///
-    /// # Safety
-    /// `plain` is the chunk, of `words` words, 16-aligned. The rest is as for [`Stream::put`].
+    /// `plain` is the chunk, of `words` words, 16-aligned.
     #[inline(always)]
     unsafe fn encode(&mut self, plain: *const u16, words: u32) {
         // SAFETY: as promised.
         unsafe {
-            let mut at = words;
-            while at > 1 && !at.is_multiple_of(LOAD_WORDS) {
+            let mut at = words - 1;
+            let last = Self::code_at(plain, at);
+            (self.low_byte, self.place) = (last & 0xFF, self.fold.kept_place(last >> 8));
+            while !at.is_multiple_of(LOAD_WORDS) {
                 at -= 1;
-                self.put_at(plain, at);
+                let code = Self::code_at(plain, at);
+                self.put_by(code & 0xFF, code >> 8);
             }
-            // Whole units but the first one, each loaded two turns before it is needed.
+            // The word in hand is the first one of its unit. Each of those in front is loaded two turns before it is needed.
             let load = |unit: i32| {
                 let unit = if unit < 0 { 0 } else { unit };
                 global::load_v4(plain.cast::<U32x4>().add(unit as usize))
             };
             let mut unit = (at / LOAD_WORDS) as i32 - 1;
-            if unit > 0 {
-                let (mut now, mut before, mut next) = (load(unit).to_array(), load(unit - 1).to_array(), load(unit - 2));
+            let (mut now, mut next) = (load(unit), load(unit - 1));
+            while unit >= 0 {
+                let ahead = load(unit - 2);
+                let mut v = now.to_array();
                 if RESIDUAL {
-                    now = unit_residuals(now, before[3]);
+                    // In front of the first word there is none: as if it stood there twice.
+                    v = unit_residuals(v, if unit > 0 { next.w } else { v[0] << 16 });
                 }
-                while unit > 0 {
-                    let ahead = load(unit - 3);
-                    if RESIDUAL {
-                        // In front of the first word there is none: as if it stood there twice.
-                        before = unit_residuals(before, if unit > 1 { next.w } else { before[0] << 16 });
-                    }
-                    for_rows!(J => {
-                        let i = ROWS - 1 - J;
-                        let pair = match i {
-                            0 => words_before(before[3], now[0]),
-                            _ if i % 2 == 1 => now[i / 2],
-                            _ => words_before(now[i / 2 - 1], now[i / 2]),
-                        };
-                        self.put(pair);
-                    });
-                    (now, before, next) = (before, next.to_array(), ahead);
-                    unit -= 1;
-                }
-                at = LOAD_WORDS;
-            }
-            while at > 1 {
-                at -= 1;
-                self.put_at(plain, at);
+                for_rows!(J => {
+                    let i = ROWS - 1 - J;
+                    let pair = v[i / 2] >> (i % 2 * 16);
+                    self.put_by(pair & 0xFF, pair >> 8 & 0xFF);
+                });
+                (now, next) = (next, ahead);
+                unit -= 1;
             }
         }
     }
@@ -239,7 +188,7 @@ impl<P: Place, const N: usize, const FIRST: bool, const RESIDUAL: bool, const CL
 #[inline(always)]
 fn build_reciprocals<const N: usize>(all: &SharedArray<u32, N>) {
     let mut f = thread::thread_idx_x();
-    while f < TOTAL {
+    while f <= TOTAL {
         all.write(f as usize, reciprocal(f));
         f += ENCODE_THREADS;
     }
@@ -285,15 +234,17 @@ unsafe fn encode<P: Place, const N: usize, const FIRST: bool, const RESIDUAL: bo
                 high,
                 fold,
                 streams: [Stream::new(end(false)), Stream::new(end(!CLASSIC))],
+                low_byte: 0,
+                place: 0,
             };
             let plain = plain.add(task.plain as usize).cast::<u16>().add(start as usize);
             work.encode(plain, words);
-            let [mut a, mut b] = work.streams;
-            a.finish();
+            let [a, b] = &work.streams;
+            a.words.finish();
             if !CLASSIC {
-                b.finish();
+                b.words.finish();
             }
-            let counts = if CLASSIC { a.count } else { a.count | b.count << 16 };
+            let counts = if CLASSIC { a.words.count() } else { a.words.count() | b.words.count() << 16 };
             let states = [a.x, if CLASSIC { 0 } else { b.x }];
             *chunks.add(place as usize) = ChunkTask { states, first_word: 0, words: counts, prefix: u32::from(*plain) };
         }
