@@ -39,7 +39,8 @@ pub const COUNTER_WORDS: u32 = KEYS / 2;
 /// Most high bytes whose pairs have counters of their own for some lanes.
 pub const MOST_RANKS: u32 = 128;
 /// Counts a part of a tile for one bank.
-pub const COUNT: Launch = Launch { threads: 1024, shared_bytes: 4 * COUNTER_WORDS + SYMBOLS + MOST_RANKS + 32, min_blocks: 1 };
+pub const COUNT: Launch =
+    Launch { threads: 1024, shared_bytes: 4 * (COUNTER_WORDS + LANES) + SYMBOLS + MOST_RANKS + 32, min_blocks: 1 };
 /// Makes frequencies of counts, a warp a row.
 pub const FIT: Launch = Launch { threads: 256, shared_bytes: 0, min_blocks: 4 };
 /// Blocks of [`FIT`] for a tile.

@@ -13,6 +13,8 @@
 //! High bytes are few, and hot: that many lanes hit one counter, and wait for each other. Where a look at the part finds at most 32 of them, the
 //! counters of their pairs are kept 32 times, for each lane its own; with up to 64 and 128 bytes, 8 and 2 times. Bytes that the look missed are counted in
 //! global memory straight away.
+//!
+//! A branch around an addition would have each wait for the one before. So a lane that has nothing to count adds to a word that nobody reads.
 
 use super::words::{residuals, unit_residuals, words_before};
 use crate::{collectives::ALL_LANES, for_rows};
@@ -27,13 +29,14 @@ use cuda_std::{
 };
 use shared_types::causal::{SYMBOLS, TileTask};
 use shared_types::causal_send::{
-    BANK_HIGH, BANK_LOW, BANK_LOW_BY_HIGH, BANK_RESIDUAL_LOW, BANKS, COUNT, COUNTER_WORDS, CountTask, KEYS, MOST_RANKS,
+    BANK_HIGH, BANK_LOW, BANK_LOW_BY_HIGH, BANK_RESIDUAL_LOW, BANKS, COUNT, COUNTER_WORDS, CountTask, KEYS, LANES, MOST_RANKS,
 };
 
 /// Shared memory of one block.
 #[repr(C, align(16))]
 struct CountShared {
-    counters: SharedArray<u32, { COUNTER_WORDS as usize }>,
+    /// And a word for each lane that counts nothing.
+    counters: SharedArray<u32, { (COUNTER_WORDS + LANES) as usize }>,
     /// The rank of each high byte, four a word; [`UNRANKED`] for those that have none.
     ranks: SharedArray<u32, { SYMBOLS as usize / 4 }>,
     /// The byte of each rank, four a word.
@@ -43,7 +46,7 @@ struct CountShared {
 }
 const _: () = assert!(size_of::<CountShared>() == COUNT.shared_bytes as usize);
 
-/// No rank.
+/// No rank: with the bit that ranks don't have.
 const UNRANKED: u32 = 0xFF;
 
 /// Words of a unit.
@@ -84,6 +87,13 @@ impl Unit {
             _ if i % 2 == 1 => self.v[i / 2],
             _ => words_before(self.v[i / 2 - 1], self.v[i / 2]),
         }
+    }
+
+    /// Whether all words count, and are the word in front of them again: in a run, eight additions to one counter become one.
+    #[inline(always)]
+    fn is_run(&self) -> bool {
+        let [a, b, c, d] = self.v;
+        self.words == UNIT && !self.start && (self.pair(0) ^ a | a ^ b | a ^ c | a ^ d) == 0
     }
 
     /// Whether word `i` counts.
@@ -198,7 +208,7 @@ unsafe fn add(counts: *mut u32, key: u32, count: u32) {
 #[inline(always)]
 fn clear(s: &CountShared) {
     let mut at = 4 * thread::thread_idx_x();
-    while at < COUNTER_WORDS {
+    while at < COUNTER_WORDS + LANES {
         s.counters.write_vec4(at as usize, U32x4::default());
         at += 4 * COUNT.threads;
     }
@@ -211,26 +221,38 @@ fn clear(s: &CountShared) {
 /// As for [`add`].
 #[inline(always)]
 unsafe fn count_keys<const RESIDUAL: bool>(s: &CountShared, part: &Part<'_>, selector: u32, counts: *mut u32) {
+    /// Of a counter, as a factor for the place of its lowest bit.
     const FULL: u32 = 0x8000;
+    let nowhere = COUNTER_WORDS + warp::lane_id();
+    // The word of a key's counter, and the counter's lowest bit.
+    let place = |key: u32| (key / 2, key % 2 * 0xFFFF + 1);
     clear(s);
     part.for_units::<RESIDUAL>(|unit| {
         let mut full = 0;
-        for_rows!(I => {
-            if unit.counts(I) {
-                let key = byte_permute(unit.pair(I), 0, selector);
-                let shift = key % 2 * 16;
-                full |= s.counters.fetch_add((key / 2) as usize, 1 << shift) >> shift;
-            }
-        });
-        if full & FULL != 0 {
+        if unit.is_run() {
+            let (word, one) = place(byte_permute(unit.v[0], 0, selector));
+            full = s.counters.fetch_add(word as usize, UNIT * one) & one * FULL;
+        } else if unit.words == UNIT {
+            for_rows!(I => {
+                let (word, one) = place(byte_permute(unit.pair(I), 0, selector));
+                let word = if I == 0 && unit.start { nowhere } else { word };
+                full |= s.counters.fetch_add(word as usize, one) & one * FULL;
+            });
+        } else if unit.words > 0 {
             for_rows!(I => {
                 if unit.counts(I) {
-                    let key = byte_permute(unit.pair(I), 0, selector);
-                    let shift = key % 2 * 16;
-                    if s.counters.fetch_and((key / 2) as usize, !(FULL << shift)) >> shift & FULL != 0 {
-                        // SAFETY: as promised.
-                        unsafe { add(counts, key, FULL) };
-                    }
+                    let (word, one) = place(byte_permute(unit.pair(I), 0, selector));
+                    full |= s.counters.fetch_add(word as usize, one) & one * FULL;
+                }
+            });
+        }
+        if full != 0 {
+            for_rows!(I => {
+                let key = byte_permute(unit.pair(I), 0, selector);
+                let (word, one) = place(key);
+                if unit.counts(I) && s.counters.fetch_and(word as usize, !(one * FULL)) & one * FULL != 0 {
+                    // SAFETY: as promised.
+                    unsafe { add(counts, key, FULL) };
                 }
             });
         }
@@ -261,24 +283,38 @@ unsafe fn count_ranks<const RESIDUAL: bool>(s: &CountShared, part: &Part<'_>, ra
     let thread = thread::thread_idx_x();
     let copy_bits = COUNTER_WORDS.trailing_zeros() - 2 * rank_bits;
     let copy = thread & ((1 << copy_bits) - 1);
+    let nowhere = COUNTER_WORDS + warp::lane_id();
+    // Counters from one rank of the context, and of the symbol, to the next.
+    let (row, step) = (1 << (rank_bits + copy_bits), 1 << copy_bits);
+    let rank = |byte: u32| u32::from(s.ranks.read_part::<u8>(byte as usize));
+    let is_ranked = |before: u32, now: u32| (before | now) & MOST_RANKS == 0;
     clear(s);
     part.for_units::<RESIDUAL>(|unit| {
-        let rank = |byte: u32| u32::from(s.ranks.read_part::<u8>(byte as usize));
-        let mut before = rank(unit.before >> 24);
-        for_rows!(I => {
-            let pair = unit.pair(I);
-            let now = rank(pair >> 24);
-            if unit.counts(I) {
-                if before != UNRANKED && now != UNRANKED {
-                    let index = (before << rank_bits | now) << copy_bits | copy;
-                    s.counters.fetch_add(index as usize, 1);
-                } else {
+        let mut missed = 0;
+        if unit.words == UNIT {
+            let mut before = rank(unit.before >> 24);
+            for_rows!(I => {
+                let now = rank(unit.pair(I) >> 24);
+                let counts = I > 0 || !unit.start;
+                let counter = if counts && is_ranked(before, now) { before * row + (now * step + copy) } else { nowhere };
+                s.counters.fetch_add(counter as usize, 1);
+                missed |= if counts { before | now } else { 0 };
+                before = now;
+            });
+        } else if unit.words > 0 {
+            missed = MOST_RANKS;
+        }
+        if missed & MOST_RANKS != 0 {
+            for_rows!(I => {
+                let pair = unit.pair(I);
+                let (before, now) = (rank(pair >> 8 & 0xFF), rank(pair >> 24));
+                // What is no whole unit was not counted at all.
+                if unit.counts(I) && !(unit.words == UNIT && is_ranked(before, now)) {
                     // SAFETY: as promised.
                     unsafe { add(counts, byte_permute(pair, 0, KEYS_HIGH), 1) };
                 }
-            }
-            before = now;
-        });
+            });
+        }
     });
     thread::sync_threads(); // counted
     let mut key = thread;

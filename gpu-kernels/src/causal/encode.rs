@@ -74,11 +74,12 @@ impl Stream {
     fn put(&mut self, share: Share) {
         let Share { c, f, factor } = share;
         let x = self.words.take(self.x, f << (32 - SCALE));
-        let mut quotient = (u64::from(x) * u64::from(factor) >> 32) as u32;
-        if x.wrapping_sub(quotient.wrapping_mul(f)) >= f {
-            quotient = quotient.wrapping_add(1);
-        }
-        self.x = quotient.wrapping_mul(TOTAL.wrapping_sub(f)).wrapping_add(x.wrapping_add(c));
+        // Exact, or one less.
+        let quotient = (u64::from(x) * u64::from(factor) >> 32) as u32;
+        let others = TOTAL.wrapping_sub(f);
+        let next = quotient.wrapping_mul(others).wrapping_add(x.wrapping_add(c));
+        let is_less = x.wrapping_sub(quotient.wrapping_mul(f)) >= f;
+        self.x = if is_less { next.wrapping_add(others) } else { next };
     }
 }
 

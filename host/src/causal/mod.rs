@@ -10,7 +10,7 @@
 //! | [`model`] | rows of frequencies, and the Zstandard frame around them |
 //! | [`rans`] | the arithmetic of one symbol |
 //! | [`receive`] | frame -> tile; depends on nothing that encodes |
-//! | [`batch`] | many frames made ready for a device (not in a `decode-only` build) |
+//! | [`batch`] | many frames, or many tiles, made ready for a device (not in a `decode-only` build) |
 //! | `cuda` | batches on a device (feature `cuda`) |
 //! | [`send`] | tile -> frame (not in a `decode-only` build) |
 //!

@@ -1,7 +1,6 @@
 //! The causal stage at work on a device, for data on the host.
 
 use super::{DeviceReceiver, DeviceSender};
-use crate::Result;
 use crate::backend::{CudaDevice, DeviceBuffer, Stream};
 use crate::causal::batch::{Item, send};
 use crate::causal::frame::{ALIGN_BYTES, Header};
@@ -10,6 +9,7 @@ use crate::causal::{Fault, send::Settings};
 use crate::digest;
 use crate::stage::Coder;
 use crate::stage::causal::{Causal, Trailer};
+use crate::{Error, Result};
 
 /// The causal stage on a device. A device whose blocks have too little shared memory to count in decodes only; the processor encodes then.
 pub(crate) struct CudaCoder {
@@ -36,7 +36,12 @@ impl CudaCoder {
         Ok(Self {
             stage,
             receiver: DeviceReceiver::new(device)?,
-            sender: DeviceSender::new(device).ok(),
+            sender: match DeviceSender::new(device) {
+                Ok(sender) => Some(sender),
+                // Compute capability 8.6, 8.9 and 12.x: no block has the shared memory that counting takes.
+                Err(Error::Cuda { call: "cuFuncSetAttribute", .. }) => None,
+                Err(error) => return Err(error),
+            },
             stream: Stream::new(device)?,
             coded: empty()?,
             plain: empty()?,
