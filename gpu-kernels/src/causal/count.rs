@@ -355,9 +355,9 @@ unsafe fn count_high<const RESIDUAL: bool>(s: &CountShared, part: &Part<'_>, cou
         ranks += bits.count_ones();
     }
     let rank_bits = match ranks {
-        ..=32 => 5,
-        ..=64 => 6,
-        ..=MOST_RANKS => 7,
+        ..33 => 5,
+        33..65 => 6,
+        65..=MOST_RANKS => 7,
         // SAFETY: as promised.
         _ => return unsafe { count_keys::<RESIDUAL>(s, part, KEYS_HIGH, counts) },
     };

@@ -207,12 +207,11 @@ unsafe fn root(s: &TreeShared, task: &TileTask, leaves: *const U32x4) -> [u32; 8
         let node = hash(NODE, 32 * under, |block| {
             let unit = |q: u32| {
                 let at = 4 * block + q;
-                // SAFETY: one of the leaves.
-                if at < 2 * under {
-                    unsafe { global::load_v4(leaves.add((2 * first + at) as usize)) }.to_array()
-                } else {
-                    [0; 4]
+                if at >= 2 * under {
+                    return [0; 4];
                 }
+                // SAFETY: one of the leaves.
+                unsafe { global::load_v4(leaves.add((2 * first + at) as usize)) }.to_array()
             };
             [unit(0), unit(1), unit(2), unit(3)]
         });

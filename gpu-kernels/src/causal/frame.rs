@@ -76,7 +76,7 @@ pub unsafe fn causal_place(
         if thread < HEADER_BYTES / 4 {
             let digest = digests.add(tile * DIGEST_WORDS as usize);
             let header = if is_stored { frame.stored.as_ptr() } else { frame.header.as_ptr() };
-            let word = if thread >= HEADER_DIGEST_AT && thread < HEADER_DIGEST_AT + DIGEST_WORDS {
+            let word = if (HEADER_DIGEST_AT..HEADER_DIGEST_AT + DIGEST_WORDS).contains(&thread) {
                 *digest.add((thread - HEADER_DIGEST_AT) as usize)
             } else if thread == HEADER_WORDS_AT && !is_stored {
                 words

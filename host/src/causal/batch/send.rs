@@ -128,11 +128,9 @@ impl Plan {
 
     /// The blocks that count: parts of tiles, whole chunks each, for every bank.
     fn share_counting(&self) -> Vec<CountTask> {
-        /// Parts of a tile that even out what banks and tiles differ by.
-        const PARTS: u32 = 8;
-        let tables = (self.tiles.len() as u32 * self.banks.count_ones()).max(1);
-        // A block a multiprocessor at least, and where there is enough to do, some more.
-        let shares = (8 * self.multiprocessors).div_ceil(tables).min(PARTS).max(self.multiprocessors / tables);
+        let tables = self.tiles.len() as u32 * self.banks.count_ones();
+        let longest = self.tiles.iter().map(|task| task.plain_bytes).max().unwrap_or(0);
+        let shares = shares(tables, longest, self.multiprocessors);
         let banks = BY_COST.into_iter().filter(|bank| self.banks >> bank & 1 == 1);
         let of_bank = |bank: u32| {
             (0u32..).zip(&self.tiles).flat_map(move |(tile, task)| {
@@ -262,8 +260,56 @@ impl Plan {
     }
 }
 
+/// Parts to count each bank of each tile in, `tables` in all, of `tile_bytes` bytes: so many that the device's multiprocessors have about as much to do each,
+/// and no more, since a table of counters has to be cleared and added up for every part.
+fn shares(tables: u32, tile_bytes: u32, multiprocessors: u32) -> u32 {
+    /// Bytes that could be counted meanwhile: an estimate.
+    const OVERHEAD: f64 = 160e3;
+    let overhead = OVERHEAD / f64::from(tile_bytes.max(1));
+    let time = |shares: u32| {
+        let part = 1.0 / f64::from(shares) + overhead;
+        // All at once; or one after another as a multiprocessor gets free, until the last one is done.
+        let turns = f64::from(tables * shares) / f64::from(multiprocessors.max(1));
+        part * if turns <= 1.0 { 1.0 } else { turns + 1.0 }
+    };
+    (1..=32).min_by(|&a, &b| time(a).total_cmp(&time(b))).unwrap_or(1)
+}
+
 impl Kind {
     fn of(representation: Representation, form: crate::causal::Form) -> Self {
         Self { representation, form, far: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counting_is_shared_out_evenly() {
+        let of = |tiles: u32, tile_bytes: u32| shares(5 * tiles, tile_bytes, 132);
+        assert_eq!([1, 4].map(|tiles| of(tiles, 16 << 20)), [26, 6]);
+        assert!([16, 64, 200].map(|tiles| of(tiles, 16 << 20)).iter().all(|shares| (4..16).contains(shares)));
+        assert_eq!(of(64, 8192), 1);
+    }
+
+    /// Every unit once for every bank.
+    #[test]
+    fn all_units_are_counted() {
+        let tile = |plain_bytes| Tile { plain_at: 0, plain_bytes, coded_at: 0 };
+        for multiprocessors in [1, 7, 132, 10_000] {
+            let tiles = [2, 16, 18, 8192, 100_002, 16 << 20].map(tile);
+            let plan = Plan::new(&tiles, &Settings::default(), multiprocessors).expect("tiles");
+            for (number, task) in (0u32..).zip(&plan.tiles) {
+                for bank in 0..BANKS {
+                    let parts = plan.counts.iter().filter(|part| part.tile == number && part.bank == bank);
+                    let end = parts.fold(0, |end, part| {
+                        assert!(part.first == end && part.units > 0);
+                        end + part.units
+                    });
+                    assert_eq!(end, task.plain_bytes.div_ceil(16));
+                }
+            }
+        }
     }
 }
