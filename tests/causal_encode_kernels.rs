@@ -223,7 +223,13 @@ fn conformance_causal_encoded_by_the_kernels() {
     let json: serde_json::Value = serde_json::from_slice(&read(&folder.join("vectors.json"))).expect("JSON");
     let (inputs, frames) = (read(&folder.join("inputs.bin")), read(&folder.join("frames.bin")));
     let number = |value: &serde_json::Value| value.as_u64().expect("a number") as usize;
-    let mut batches: Vec<(Settings, Vec<Vec<u8>>, Vec<Vec<u8>>)> = Vec::new();
+    /// What can be encoded together, and the frames that it becomes.
+    struct Batch {
+        settings: Settings,
+        tiles: Vec<Vec<u8>>,
+        frames: Vec<Vec<u8>>,
+    }
+    let mut batches: Vec<Batch> = Vec::new();
     let mut small = 0;
     for vector in json["vectors"].as_array().expect("a list") {
         let part = |all: &[u8], at: &str, length: &str| all[number(&vector[at])..][..number(&vector[length])].to_vec();
@@ -240,15 +246,15 @@ fn conformance_causal_encoded_by_the_kernels() {
             continue;
         }
         small += 1;
-        let index = batches.iter().position(|(found, ..)| *found == settings).unwrap_or_else(|| {
-            batches.push((settings, Vec::new(), Vec::new()));
+        let index = batches.iter().position(|batch| batch.settings == settings).unwrap_or_else(|| {
+            batches.push(Batch { settings, tiles: Vec::new(), frames: Vec::new() });
             batches.len() - 1
         });
-        batches[index].1.push(tile);
-        batches[index].2.push(part(&frames, "frame_offset", "frame_length"));
+        batches[index].tiles.push(tile);
+        batches[index].frames.push(part(&frames, "frame_offset", "frame_length"));
     }
     assert!(small > 150, "{small} vectors are small");
-    for (settings, tiles, frames) in &batches {
+    for Batch { settings, tiles, frames } in &batches {
         for (tiles, frames) in tiles.chunks(40).zip(frames.chunks(40)) {
             let made = assert_as_cpu(tiles, settings, 132, false, Order::Grid, "vectors");
             assert!(made == frames, "the CPU's frames are not those of the vectors");

@@ -174,7 +174,7 @@ mod tests {
         for f in 1..TOTAL {
             let limit = f << (32 - SCALE);
             for x in [1, f - 1, f, f + 1, limit / 2 / f * f, limit / 2 / f * f + f - 1, limit - f, limit - 1] {
-                let quotient = (u64::from(x) * u64::from(reciprocal(f)) >> 32) as u32;
+                let quotient = ((u64::from(x) * u64::from(reciprocal(f))) >> 32) as u32;
                 assert!(quotient == x / f || quotient + 1 == x / f, "{x} / {f}: {quotient}");
             }
         }
