@@ -167,7 +167,7 @@ impl DeviceBatch {
     /// # Safety
     /// All buffers are of the device and stay allocated, and nothing else writes `coded` or touches the others, until the work is done (for a
     /// capturing stream: as long as the graph is launched). The 16 bytes from the last multiple of 16 in `coded` on can be read, as with every
-    /// [`DeviceBuffer`].
+    /// [`DeviceBuffer`](crate::backend::DeviceBuffer).
     ///
     /// # Errors
     /// [`Error::BufferTooSmall`], [`Error::Alignment`], or [`Error::Cuda`] from the driver.
