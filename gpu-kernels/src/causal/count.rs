@@ -17,7 +17,7 @@
 //! A branch around an addition would have each wait for the one before. So a lane that has nothing to count adds to a word that nobody reads.
 
 use super::words::{residuals, unit_residuals, words_before};
-use crate::{collectives::ALL_LANES, for_rows};
+use crate::{ROWS, collectives::ALL_LANES, for_rows};
 use cuda_std::{
     atomic::atomic_fetch_add_relaxed_32_device,
     bits::byte_permute,
@@ -292,9 +292,12 @@ unsafe fn count_ranks<const RESIDUAL: bool>(s: &CountShared, part: &Part<'_>, ra
     part.for_units::<RESIDUAL>(|unit| {
         let mut missed = 0;
         if unit.words == UNIT {
+            // All of them first: a look behind an addition would wait for it.
+            let mut ranks = [0; ROWS];
+            for_rows!(I => ranks[I] = rank(unit.pair(I) >> 24));
             let mut before = rank(unit.before >> 24);
             for_rows!(I => {
-                let now = rank(unit.pair(I) >> 24);
+                let now = ranks[I];
                 let counts = I > 0 || !unit.start;
                 let counter = if counts && is_ranked(before, now) { before * row + (now * step + copy) } else { nowhere };
                 s.counters.fetch_add(counter as usize, 1);
