@@ -363,6 +363,41 @@ fn global_vectors_are_copied_whole() {
     assert_eq!(copies[64..], plain);
 }
 
+quickcheck! {
+    /// The halves lie in front of the end in the order of taking, the last one lowest; units of two takers lie between each other.
+    fn halves_go_down(numbers: Vec<(u32, u32)>) -> bool {
+        const LANES: usize = 2;
+        let units = numbers.len() / 4 + 1;
+        let mut memory = vec![U32x2::new(7, 7); units * LANES + 1];
+        let end = memory.as_mut_ptr().wrapping_add(units * LANES);
+        let (mut taken, mut left) = (Vec::new(), Vec::new());
+        for &(x, limit) in &numbers {
+            if x >= limit {
+                taken.push(x as u16);
+            }
+            left.push(if x >= limit { x >> 16 } else { x });
+        }
+        launch(Config::new(1, LANES as u32, 0), || {
+            // SAFETY: a unit for four numbers for each of two threads, which the launch alone uses.
+            let mut down = unsafe { global::HalvesDown::<{ 8 * LANES as i32 }>::new(end.add(thread_idx_x() as usize)) };
+            for (&(x, limit), &left) in numbers.iter().zip(&left) {
+                assert_eq!(down.take(x, limit), left);
+            }
+            assert_eq!(down.count() as usize, taken.len());
+            down.finish();
+        })
+        .unwrap();
+        let half = |back: usize, lane: usize| {
+            let unit = memory[(units - 1 - back / 4) * LANES + lane];
+            let four = [unit.x as u16, (unit.x >> 16) as u16, unit.y as u16, (unit.y >> 16) as u16];
+            four[3 - back % 4]
+        };
+        (0..LANES).all(|lane| taken.iter().enumerate().all(|(back, &taken)| half(back, lane) == taken))
+            && memory[..(units - taken.len().div_ceil(4)) * LANES].iter().all(|unit| *unit == U32x2::new(7, 7))
+            && memory[units * LANES] == U32x2::new(7, 7)
+    }
+}
+
 #[test]
 fn blocks_may_wait_for_earlier_ones() {
     // A sum over all blocks, each of which waits for the one before.
