@@ -325,6 +325,50 @@ macro_rules! store_v4 {
 store_v4!(store_v4, "st.global.v4.u32");
 store_v4!(store_streaming_v4, "st.global.cs.v4.u32");
 
+/// A step of [`HalvesDown`](crate::global::HalvesDown), as straight predicated code: a branch for every half costs as much again, and the compiler makes one.
+///
+/// # Safety
+/// As for what it is a step of.
+#[inline(always)]
+pub unsafe fn take_half<const STRIDE: i32>(
+    mut x: u32,
+    limit: u32,
+    mut low: u32,
+    mut high: u32,
+    mut count: u32,
+    end: *mut U32x2,
+) -> (u32, u32, u32, u32) {
+    // SAFETY: the caller vouches for the memory.
+    unsafe {
+        asm!(
+            "{{",
+            ".reg .pred full, four;",
+            ".reg .b32 rest;",
+            ".reg .b64 to;",
+            "setp.ge.u32 full, {x}, {limit};",
+            "@full prmt.b32 {high}, {low}, {high}, 0x5432;",
+            "@full prmt.b32 {low}, {x}, {low}, 0x5410;",
+            "@full shr.u32 {x}, {x}, 16;",
+            "@full add.u32 {count}, {count}, 1;",
+            "and.b32 rest, {count}, 3;",
+            "setp.eq.and.u32 four, rest, 0, full;",
+            // Where it matters, the count is a multiple of 4. (With a predicate, it would be four instructions more.)
+            "mad.wide.s32 to, {count}, {step}, {end};",
+            "@four st.global.v2.u32 [to], {{{low}, {high}}};",
+            "}}",
+            x = inout(reg32) x,
+            limit = in(reg32) limit,
+            low = inout(reg32) low,
+            high = inout(reg32) high,
+            count = inout(reg32) count,
+            end = in(reg64) end,
+            step = const -STRIDE / 4,
+            options(nostack, preserves_flags)
+        )
+    };
+    (x, low, high, count)
+}
+
 #[inline(always)]
 pub fn check_shared_index(_index: usize, _count: usize, _len: usize) {}
 
@@ -384,6 +428,52 @@ pub unsafe fn shared_write_vec2(to: *mut U32x2, value: U32x2) {
         (*to).x = value.x;
         (*to).y = value.y;
     }
+}
+
+/// A load from an address in shared memory.
+macro_rules! shared_at {
+    ($name:ident, $instruction:literal) => {
+        /// # Safety
+        /// `address` is one of a written value in shared memory, aligned.
+        #[inline(always)]
+        pub unsafe fn $name(_words: *const u8, address: u32) -> u32 {
+            let value;
+            // SAFETY: as promised.
+            unsafe {
+                asm!(
+                    concat!($instruction, " {}, [{}];"),
+                    out(reg32) value,
+                    in(reg32) address,
+                    options(pure, readonly, nostack, preserves_flags)
+                )
+            };
+            value
+        }
+    };
+}
+shared_at!(shared_word_at, "ld.shared.u32");
+shared_at!(shared_half_at, "ld.shared.u16");
+shared_at!(shared_byte_at, "ld.shared.u8");
+
+/// # Safety
+/// `address` is one of 16 aligned bytes in shared memory, `from` points to as many in global memory.
+#[inline(always)]
+pub unsafe fn copy_async_v4(_words: *mut u8, address: u32, from: *const U32x4) {
+    // SAFETY: as promised.
+    unsafe {
+        asm!(
+            "cp.async.cg.shared.global.L2::128B [{}], [{}], 16;",
+            in(reg32) address,
+            in(reg64) from,
+            options(nostack, preserves_flags)
+        )
+    }
+}
+
+#[inline(always)]
+pub fn wait_for_copies() {
+    // SAFETY: waits, and lets nothing that reads memory move in front of it.
+    unsafe { asm!("cp.async.wait_all;", options(nostack, preserves_flags)) }
 }
 
 /// Where byte `at` of the array at `words` lies, in the space of shared addresses.

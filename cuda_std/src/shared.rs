@@ -167,6 +167,62 @@ impl<const N: usize> SharedArray<u32, N> {
     }
 }
 
+/// Accesses by address: a number that a thread computes with as it likes, without the array's own place being added each time.
+impl<const N: usize> SharedArray<u32, N> {
+    /// The address of byte `at` of the words. Adding to it gives the address of a later byte.
+    #[inline(always)]
+    pub fn address(&self, at: u32) -> u32 {
+        imp::shared_place(self.0.get().cast(), at)
+    }
+
+    /// The word at `address`, a multiple of 4 bytes behind the start of the array.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn word_at(&self, address: u32) -> u32 {
+        imp::check_shared_index(address as usize, 4, 4 * N);
+        // SAFETY: the address is in bounds, as the caller promises and the emulator has checked; it checks the rest, too.
+        unsafe { imp::shared_word_at(self.0.get().cast(), address) }
+    }
+
+    /// The half of a word at `address`, a multiple of 2 bytes behind the start of the array.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn half_at(&self, address: u32) -> u32 {
+        imp::check_shared_index(address as usize, 2, 4 * N);
+        // SAFETY: as above.
+        unsafe { imp::shared_half_at(self.0.get().cast(), address) }
+    }
+
+    /// The byte at `address`.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn byte_at(&self, address: u32) -> u32 {
+        imp::check_shared_index(address as usize, 1, 4 * N);
+        // SAFETY: as above.
+        unsafe { imp::shared_byte_at(self.0.get().cast(), address) }
+    }
+
+    /// Begins to copy 16 bytes of global memory to `address`, past the registers (`cp.async.cg`); [`wait_for_copies`] waits for it. Until then the
+    /// bytes must neither be relied upon nor written. `address` is a multiple of 16 bytes behind the start of the array, and that as aligned.
+    ///
+    /// # Safety
+    /// `from` is 16-byte aligned and points to 16 readable bytes of global memory, which nobody writes before the copy was waited for.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub unsafe fn copy_async_v4(&self, address: u32, from: *const U32x4) {
+        imp::check_shared_index(address as usize, 16, 4 * N);
+        // SAFETY: the address is in bounds; the rest is the caller's promise.
+        unsafe { imp::copy_async_v4(self.0.get().cast(), address, from) }
+    }
+}
+
+/// Waits until all copies that this thread has begun are there, for this thread to see ([`SharedArray::copy_async_v4`]).
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub fn wait_for_copies() {
+    imp::wait_for_copies()
+}
+
 /// Two places in an array of words that take values one behind another: each value goes to one of the two.
 #[derive(Clone, Copy)]
 pub struct Split<'a, const N: usize> {

@@ -222,6 +222,27 @@ fn a_split_stores_to_two_places() {
 }
 
 #[test]
+fn asynchronous_copies_are_there_after_the_wait() {
+    let from: Vec<U32x4> = (0..64).map(|i| U32x4::new(i, 100 + i, 200 + i, 300 + i)).collect();
+    let seen = RefCell::new(Vec::new());
+    launch(Config::new(2, 32, 16 * 32), || {
+        let words = shared::dynamic::<SharedArray<u32, 128>>();
+        let lane = thread_idx_x();
+        words.write_vec4(4 * lane as usize, U32x4::default());
+        let address = words.address(16 * lane);
+        // SAFETY: a unit for each thread, and nobody writes it.
+        unsafe { words.copy_async_v4(address, from.as_ptr().add((32 * block_idx_x() + lane) as usize)) };
+        let before = words.word_at(address + 4);
+        shared::wait_for_copies();
+        let after = [words.word_at(address + 4), words.half_at(address + 8), words.byte_at(address + 12)];
+        seen.borrow_mut().push((before, after));
+    })
+    .unwrap();
+    let expected: Vec<_> = (0..64).map(|i| (0, [100 + i, 200 + i, (300 + i) & 0xFF])).collect();
+    assert_eq!(seen.into_inner(), expected);
+}
+
+#[test]
 fn shared_atomics_give_what_was_there_before() {
     launch(Config::new(1, 1, MEMORY_BYTES), || {
         let words = &shared::dynamic::<Memory>().words;
@@ -340,6 +361,41 @@ fn global_vectors_are_copied_whole() {
     .unwrap();
     assert_eq!(copies[..64], plain);
     assert_eq!(copies[64..], plain);
+}
+
+quickcheck! {
+    /// The halves lie in front of the end in the order of taking, the last one lowest; units of two takers lie between each other.
+    fn halves_go_down(numbers: Vec<(u32, u32)>) -> bool {
+        const LANES: usize = 2;
+        let units = numbers.len() / 4 + 1;
+        let mut memory = vec![U32x2::new(7, 7); units * LANES + 1];
+        let end = memory.as_mut_ptr().wrapping_add(units * LANES);
+        let (mut taken, mut left) = (Vec::new(), Vec::new());
+        for &(x, limit) in &numbers {
+            if x >= limit {
+                taken.push(x as u16);
+            }
+            left.push(if x >= limit { x >> 16 } else { x });
+        }
+        launch(Config::new(1, LANES as u32, 0), || {
+            // SAFETY: a unit for four numbers for each of two threads, which the launch alone uses.
+            let mut down = unsafe { global::HalvesDown::<{ 8 * LANES as i32 }>::new(end.add(thread_idx_x() as usize)) };
+            for (&(x, limit), &left) in numbers.iter().zip(&left) {
+                assert_eq!(down.take(x, limit), left);
+            }
+            assert_eq!(down.count() as usize, taken.len());
+            down.finish();
+        })
+        .unwrap();
+        let half = |back: usize, lane: usize| {
+            let unit = memory[(units - 1 - back / 4) * LANES + lane];
+            let four = [unit.x as u16, (unit.x >> 16) as u16, unit.y as u16, (unit.y >> 16) as u16];
+            four[3 - back % 4]
+        };
+        (0..LANES).all(|lane| taken.iter().enumerate().all(|(back, &taken)| half(back, lane) == taken))
+            && memory[..(units - taken.len().div_ceil(4)) * LANES].iter().all(|unit| *unit == U32x2::new(7, 7))
+            && memory[units * LANES] == U32x2::new(7, 7)
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //!
 //! | module | kernels |
 //! |---|---|
+//! | [`causal`] | the causal codec's frames: decode, verdicts, digests |
 //! | [`clog`] | CLOG's full chunks and its short last chunk, both directions, per word size and chunk size |
 //! | [`reducer`] | RRE, RZE, RARE and RAZE |
 //! | [`lorenzo`] | the Lorenzo predictors: block mode and N-D, both directions
@@ -12,6 +13,7 @@
 #![allow(clippy::too_many_arguments, reason = "pointers inside a struct become generic accesses")]
 
 mod bits128;
+pub mod causal;
 pub mod clog;
 pub mod collectives;
 pub mod lc;
@@ -41,7 +43,7 @@ macro_rules! for_rows {
 macro_rules! for_rows {
     ($i:ident => $body:expr) => {
         #[allow(non_snake_case, clippy::needless_range_loop, reason = "a constant on a device")]
-        for $i in 0..ROWS {
+        for $i in 0..$crate::ROWS {
             $body
         }
     };

@@ -3,6 +3,8 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod causal;
+pub mod causal_send;
 pub mod clog;
 pub mod launch;
 pub mod lc;

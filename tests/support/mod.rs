@@ -3,6 +3,9 @@
 #![allow(dead_code)] // every test file uses a part of it
 
 #[cfg(feature = "cuda")]
+pub mod causal_device;
+pub mod causal_emulator;
+#[cfg(feature = "cuda")]
 pub mod device;
 #[cfg(feature = "cuda")]
 pub mod emulator;

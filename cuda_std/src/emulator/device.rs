@@ -311,6 +311,59 @@ shared_vectors! {
     shared_read_vec2 shared_write_vec2 U32x2;
 }
 
+macro_rules! shared_at {
+    ($($name:ident $type:ty;)+) => {$(
+        /// # Safety
+        /// As for `shared_read`, from byte `address` of `words`.
+        #[inline]
+        #[track_caller]
+        pub unsafe fn $name(words: *const u8, address: u32) -> u32 {
+            // SAFETY: handed on to the caller.
+            unsafe { shared_read::<$type>(words.add(address as usize).cast()).into() }
+        }
+    )+};
+}
+shared_at! {
+    shared_word_at u32;
+    shared_half_at u16;
+    shared_byte_at u8;
+}
+
+/// The copy is made at the wait, so that whoever does not wait sees what was there before.
+///
+/// # Safety
+/// As for `shared_write`, to byte `address` of `words`; `from` points to readable bytes until the wait.
+#[inline]
+#[track_caller]
+pub unsafe fn copy_async_v4(words: *mut u8, address: u32, from: *const U32x4) {
+    check_global(from);
+    // SAFETY: handed on to the caller.
+    let to = unsafe { words.add(address as usize) }.cast();
+    with(|state| {
+        let thread = state.current;
+        if state.copies.len() <= thread {
+            state.copies.resize_with(thread + 1, Vec::new);
+        }
+        state.copies[thread].push((to, from));
+    });
+}
+
+#[inline]
+#[track_caller]
+pub fn wait_for_copies() {
+    let copies = with(|state| state.copies.get_mut(state.current).map(core::mem::take)).unwrap_or_default();
+    for &(to, from) in &copies {
+        // SAFETY: promised when the copy was begun.
+        unsafe { shared_write(to, from.read()) };
+    }
+    with(|state| {
+        if let Some(place) = state.copies.get_mut(state.current) {
+            *place = copies;
+            place.clear(); // keeps its memory
+        }
+    });
+}
+
 /// Where byte `at` of an array lies: there.
 #[inline]
 pub fn shared_place(_words: *mut u8, at: u32) -> u32 {
@@ -448,4 +501,29 @@ pub unsafe fn store_v4(to: *mut U32x4, value: U32x4) {
 pub unsafe fn store_streaming_v4(to: *mut U32x4, value: U32x4) {
     // SAFETY: handed on to the caller.
     unsafe { store_v4(to, value) }
+}
+
+/// # Safety
+/// As for what it is a step of, [`HalvesDown`](crate::global::HalvesDown).
+#[inline]
+#[track_caller]
+pub unsafe fn take_half<const STRIDE: i32>(
+    x: u32,
+    limit: u32,
+    low: u32,
+    high: u32,
+    count: u32,
+    end: *mut U32x2,
+) -> (u32, u32, u32, u32) {
+    if x < limit {
+        return (x, low, high, count);
+    }
+    let (low, high, count) = (low << 16 | x & 0xFFFF, high << 16 | low >> 16, count + 1);
+    if count % 4 == 0 {
+        let to = end.wrapping_byte_sub((count / 4) as usize * STRIDE as usize);
+        check_global(to);
+        // SAFETY: the caller promises writable bytes.
+        unsafe { to.write(U32x2::new(low, high)) };
+    }
+    (x >> 16, low, high, count)
 }

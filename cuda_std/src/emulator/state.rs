@@ -7,7 +7,7 @@ use super::Dim3;
 use super::fault::{Access, Collective, Fault, Place};
 use super::shadow::{Problem, Shadow};
 use super::warp::{Slot, Stuck, Warp, Why};
-use crate::vector::U64x2;
+use crate::vector::{U32x4, U64x2};
 use core::cell::{Cell, UnsafeCell};
 use core::panic::Location;
 use core::ptr;
@@ -159,6 +159,8 @@ pub(super) struct State {
     shared: Vec<U64x2>,
     shared_bytes: usize,
     shadow: Shadow,
+    /// What each thread has begun to copy to shared memory and not yet waited for.
+    pub copies: Vec<Vec<(*mut U32x4, *const U32x4)>>,
     /// What has gone wrong.
     pub fault: Option<Fault>,
     /// The coroutines are being unwound.
@@ -187,6 +189,7 @@ impl State {
             shared: Vec::new(),
             shared_bytes: 0,
             shadow: Shadow::default(),
+            copies: Vec::new(),
             fault: None,
             unwinding: false,
             launched_in_panic: false,
@@ -233,6 +236,7 @@ impl State {
             warp.begin_block();
         }
         self.shadow.begin_block();
+        self.copies.iter_mut().for_each(Vec::clear);
     }
 
     /// Whether the thread that runs is being unwound, by a panic of its own or by the end of the launch. What the kernel's

@@ -10,6 +10,8 @@
 //! | [`model`] | rows of frequencies, and the Zstandard frame around them |
 //! | [`rans`] | the arithmetic of one symbol |
 //! | [`receive`] | frame -> tile; depends on nothing that encodes |
+//! | [`batch`] | many frames, or many tiles, made ready for a device (not in a `decode-only` build) |
+//! | `cuda` | batches on a device (feature `cuda`) |
 //! | [`send`] | tile -> frame (not in a `decode-only` build) |
 //!
 //! ```
@@ -21,6 +23,10 @@
 //! # Ok::<(), warpack::Error>(())
 //! ```
 
+#[cfg(any(feature = "encode", not(feature = "decode-only")))]
+pub mod batch;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 mod fault;
 pub mod frame;
 pub mod model;

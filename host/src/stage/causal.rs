@@ -90,6 +90,18 @@ impl Causal {
         Self::new(send::Settings::default(), u32::from_le_bytes(tile).into())
     }
 
+    /// What an encoder may choose.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn settings(&self) -> &send::Settings {
+        &self.settings
+    }
+
+    /// The most bytes of a tile.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn tile_bytes(&self) -> usize {
+        self.tile_bytes
+    }
+
     /// Lengths of the tiles of a block.
     fn tiles(&self, plain_bytes: usize) -> impl Iterator<Item = usize> + use<> {
         let (tile, even) = (self.tile_bytes, plain_bytes & !1);
@@ -97,7 +109,7 @@ impl Causal {
     }
 
     /// Whether a block is one tile and nothing else, so that the tile's digest is the block's.
-    fn is_one_tile(&self, plain_bytes: usize) -> bool {
+    pub(crate) fn is_one_tile(&self, plain_bytes: usize) -> bool {
         plain_bytes.is_multiple_of(2) && (1..=self.tile_bytes).contains(&plain_bytes)
     }
 
@@ -157,9 +169,12 @@ impl Stage for Causal {
         true
     }
 
-    /// There are no kernels yet: whatever the backend, the processor works.
-    fn coder(&self, _: &Backend) -> Result<Box<dyn Coder>> {
-        Ok(Box::new(*self))
+    fn coder(&self, backend: &Backend) -> Result<Box<dyn Coder>> {
+        match backend {
+            Backend::Cpu => Ok(Box::new(*self)),
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(device) => Ok(Box::new(crate::causal::cuda::CudaCoder::new(*self, device)?)),
+        }
     }
 }
 
@@ -185,23 +200,53 @@ impl Coder for Causal {
 
     fn decode(&mut self, coded: &[u8], plain: &mut [u8]) -> Result<()> {
         let (frames, trailer) = self.frames(coded, plain.len())?;
-        let one = self.is_one_tile(plain.len());
-        let expected = if one { 0 } else { plain.len() % 2 + DIGEST_BYTES };
-        if trailer.len() != expected {
-            let found = coded.len() as u64;
-            return Err(Error::StreamLength { found, expected: found - trailer.len() as u64 + expected as u64 });
-        }
+        let trailer = Trailer::read(self, trailer, coded.len(), plain.len())?;
         let even = plain.len() & !1;
         let tiles = plain[..even].par_chunks_mut(self.tile_bytes).zip(frames).enumerate();
         let outcome = tiles.map(|(index, (plain, (_, frame)))| {
             let outcome = Receiver::open(frame).and_then(|receiver| receiver.decode_into(plain));
-            outcome.map_err(|source| if one { source } else { Error::InTile { index: index as u64, source: Box::new(source) } })
+            outcome.map_err(|source| trailer.in_tile(index, source))
         });
         outcome.find_first(Result::is_err).unwrap_or(Ok(()))?;
-        if !one {
-            let (odd, digest) = trailer.split_at(trailer.len() - DIGEST_BYTES);
-            plain[even..].copy_from_slice(odd);
-            if digest::tree(plain) != digest {
+        trailer.finish(plain)
+    }
+}
+
+/// What lies behind a block's frames.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trailer<'a> {
+    odd: &'a [u8],
+    /// None where the block is one tile.
+    digest: Option<&'a [u8]>,
+}
+
+impl<'a> Trailer<'a> {
+    /// The `trailer` of a block of `coded_bytes` bytes.
+    pub(crate) fn read(stage: &Causal, trailer: &'a [u8], coded_bytes: usize, plain_bytes: usize) -> Result<Self> {
+        let one = stage.is_one_tile(plain_bytes);
+        let expected = if one { 0 } else { plain_bytes % 2 + DIGEST_BYTES };
+        if trailer.len() != expected {
+            let found = coded_bytes as u64;
+            return Err(Error::StreamLength { found, expected: found - trailer.len() as u64 + expected as u64 });
+        }
+        let (odd, digest) = trailer.split_at(if one { 0 } else { plain_bytes % 2 });
+        Ok(Self { odd, digest: (!one).then_some(digest) })
+    }
+
+    /// What is wrong with tile `index`, as an error of the block.
+    pub(crate) fn in_tile(&self, index: usize, source: Error) -> Error {
+        match self.digest {
+            None => source,
+            Some(_) => Error::InTile { index: index as u64, source: Box::new(source) },
+        }
+    }
+
+    /// Puts the odd byte behind the tiles, and compares the digest of all; `plain` becomes zeros if it differs.
+    pub(crate) fn finish(self, plain: &mut [u8]) -> Result<()> {
+        let even = plain.len() & !1;
+        if let Some(expected) = self.digest {
+            plain[even..].copy_from_slice(self.odd);
+            if digest::tree(plain) != expected {
                 plain.fill(0);
                 return Err(Error::Digest);
             }

@@ -82,6 +82,34 @@ fn expect_filling(frame: &[u8], section: &'static str, start: u64, end: u64) -> 
     }
 }
 
+/// What lies in front of a payload, sound.
+#[derive(Debug)]
+pub(super) struct Front {
+    pub(super) header: Header,
+    /// Frequencies and records, unless the tile is stored.
+    pub(super) coded: Option<(Vec<u16>, Vec<records::Record>)>,
+}
+
+impl Front {
+    /// Checks everything in front of the payload of a frame that has `frame_bytes` bytes; those of the payload need not be in `frame`.
+    pub(super) fn try_open(frame: &[u8], frame_bytes: u64) -> Result<Self, Fault> {
+        let header = Header::read_first(frame)?;
+        let expected = header.frame_bytes();
+        if frame_bytes != expected || header.payload().start > frame.len() as u64 {
+            return Err(Fault::FrameLength { found: frame_bytes.min(frame.len() as u64), expected });
+        }
+        header.expect_smaller()?;
+        if header.representation.is_none() {
+            return Ok(Self { header, coded: None });
+        }
+        expect_filling(frame, "model", header.model().end, header.records().start)?;
+        expect_filling(frame, "records", header.records().end, header.payload().start)?;
+        let frequencies = model::read(part(frame, header.model()), header.model().start)?;
+        let records = records::read(&header, part(frame, header.records()))?;
+        Ok(Self { header, coded: Some((frequencies, records)) })
+    }
+}
+
 impl<'a> Receiver<'a> {
     /// Checks everything in front of the payload.
     ///
@@ -92,14 +120,10 @@ impl<'a> Receiver<'a> {
     }
 
     fn try_open(frame: &'a [u8]) -> Result<Self, Fault> {
-        let header = Header::read(frame)?;
-        let Some(representation) = header.representation else {
+        let Front { header, coded } = Front::try_open(frame, frame.len() as u64)?;
+        let (Some(representation), Some((frequencies, records))) = (header.representation, coded) else {
             return Ok(Self { body: Body::Stored(part(frame, header.payload())), header });
         };
-        expect_filling(frame, "model", header.model().end, header.records().start)?;
-        expect_filling(frame, "records", header.records().end, header.payload().start)?;
-        let frequencies = model::read(part(frame, header.model()), header.model().start)?;
-        let records = records::read(&header, part(frame, header.records()))?;
         let coded = Coded {
             representation,
             form: header.form,

@@ -6,13 +6,13 @@ use std::ops::Range;
 
 /// One chunk: where its states begin, where their words lie, and its first word.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Record {
+pub(in crate::causal) struct Record {
     /// Classic: the one state; split: the low bank's, then the high bank's.
-    pub(super) states: [u32; 2],
+    pub(in crate::causal) states: [u32; 2],
     /// Each state's words in the payload. (A payload has fewer than 2^32.)
-    pub(super) words: [Range<u32>; 2],
+    pub(in crate::causal) words: [Range<u32>; 2],
     /// The chunk's first two bytes in the order of the representation.
-    pub(super) prefix: [u8; 2],
+    pub(in crate::causal) prefix: [u8; 2],
 }
 
 /// The bank that stream `stream` belongs to.

@@ -61,29 +61,56 @@ pub fn compress(frequencies: &[u16], density: Density) -> Vec<u8> {
     model
 }
 
-/// The candidate with the smallest score; on a tie the one with the smaller number.
+/// A choice in the making: who makes the models is told which one is wanted next.
 ///
-/// They are tried in the order of their payloads' scores. A model has at least one byte, so a candidate whose payload alone reaches the
+/// Candidates are tried in the order of their payloads' scores. A model has at least one byte, so a candidate whose payload alone reaches the
 /// best total cannot win, and its model is not compressed; nor are those behind it.
-pub fn choose(fits: &Fits, density: Density) -> Choice {
-    let mut candidates: Vec<Representation> = fits.candidates().collect();
-    candidates.sort_by_key(|&candidate| (fits.score(candidate), candidate));
-    let mut best: Option<Choice> = None;
-    let mut compressed = 0;
-    for representation in candidates {
-        if best.as_ref().is_some_and(|best| fits.score(representation) >= best.score) {
-            break;
-        }
-        let model = compress(&fits.of(representation).frequencies(), density);
-        compressed += 1;
-        let score = fits.score(representation) + ((model.len() as u64) << BYTE);
-        if best.as_ref().is_none_or(|best| (score, representation) < (best.score, best.representation)) {
-            best = Some(Choice { representation, model, score, compressed });
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// Those not yet tried, the best one last.
+    rest: Vec<(u64, Representation)>,
+    best: Option<Choice>,
+    compressed: usize,
+}
+
+impl Selection {
+    /// Among `candidates`, each with what its payload takes, in units of 2^-20 bit.
+    pub fn new(candidates: impl IntoIterator<Item = (Representation, u64)>) -> Self {
+        let mut rest: Vec<_> = candidates.into_iter().map(|(candidate, score)| (score, candidate)).collect();
+        rest.sort_by(|a, b| b.cmp(a));
+        Self { rest, best: None, compressed: 0 }
+    }
+
+    /// The candidate whose compressed model is to be [offered](Self::offer) next; `None` where the choice is made.
+    pub fn wanted(&self) -> Option<Representation> {
+        let &(score, candidate) = self.rest.last()?;
+        self.best.as_ref().is_none_or(|best| score < best.score).then_some(candidate)
+    }
+
+    /// Takes the compressed model of the candidate that is wanted.
+    pub fn offer(&mut self, model: Vec<u8>) {
+        let Some((score, representation)) = self.rest.pop() else { return };
+        self.compressed += 1;
+        let score = score + ((model.len() as u64) << BYTE);
+        if self.best.as_ref().is_none_or(|best| (score, representation) < (best.score, best.representation)) {
+            self.best = Some(Choice { representation, model, score, compressed: 0 });
         }
     }
-    let mut best = best.unwrap_or_else(|| unreachable!("there is always a candidate"));
-    best.compressed = compressed;
-    best
+
+    /// The best candidate of those that were offered, if any was.
+    pub fn best(self) -> Option<Choice> {
+        let compressed = self.compressed;
+        self.best.map(|best| Choice { compressed, ..best })
+    }
+}
+
+/// The candidate with the smallest score; on a tie the one with the smaller number.
+pub fn choose(fits: &Fits, density: Density) -> Choice {
+    let mut selection = Selection::new(fits.candidates().map(|candidate| (candidate, fits.score(candidate))));
+    while let Some(candidate) = selection.wanted() {
+        selection.offer(compress(&fits.of(candidate).frequencies(), density));
+    }
+    selection.best().unwrap_or_else(|| unreachable!("there is always a candidate"))
 }
 
 /// The choice by compressing every model, for comparison.
