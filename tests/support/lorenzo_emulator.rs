@@ -11,7 +11,7 @@ use shared_types::launch::Launch;
 use shared_types::lc::{ChunkSize, TILE_BYTES};
 use shared_types::lorenzo::{
     ADAPTIVE_FORWARD, ADAPTIVE_INVERSE, ADAPTIVE_MEANS, AdaptiveParams, BlockKind, BlockParams, CENTER_ANY, CENTER_SHORT,
-    INVERSE_SHORT, INVERSE_SMALL, INVERSE_WHOLE, MODES_PADDING, center_launch, forward_launch, inverse_launch,
+    INVERSE_ANY, INVERSE_SHORT, INVERSE_SMALL, INVERSE_WHOLE, MODES_PADDING, center_launch, forward_launch,
 };
 use shared_types::lorenzo_tiled::Tiled;
 use warpack::lorenzo::{AdaptiveLorenzo, Lorenzo, Mode, Policy, Ports, Predictor, TiledLorenzo};
@@ -83,7 +83,7 @@ fn inverse_kernel(word: u32, kind: BlockKind) -> (Inverse, Launch) {
     };
     let launch = match kind {
         Whole => INVERSE_WHOLE,
-        Any => inverse_launch(word),
+        Any => INVERSE_ANY,
         Small => INVERSE_SMALL,
         Short => INVERSE_SHORT,
     };

@@ -119,8 +119,8 @@ unsafe fn center_any<const W: u32, const SUM_WORDS: u32, const MEAN_WORDS: u32>(
     let (upto, all) =
         if SUM_WORDS == 1 { before_rows::<true>(&rows, signed_sum::<W>) } else { before_rows::<false>(&rows, signed_sum::<W>) };
     s.exchange.tell(0, all);
-    // A barrier between the sums told and read, too.
-    let before = Tile::<W>::before(&rows, &s.ends);
+    Tile::<W>::tell_ends(&rows, &s.ends);
+    thread::sync_threads(); // exchange, ends
     let front = s.exchange.told(0);
     for_lines!(I => if let Some((segment, start)) = begin::<W>(places[I], segments, params) {
         let mut sum = upto[I].wrapping_add(front);
@@ -147,6 +147,7 @@ unsafe fn center_any<const W: u32, const SUM_WORDS: u32, const MEAN_WORDS: u32>(
 
     let mean = |segment: u32| if segment < segments { s.means.read::<MEAN_WORDS>(segment) } else { 0 };
     let at_start = |place: Place| broadcast::<W>(mean(place.next_segment()));
+    let before = Tile::<W>::told_ends(&s.ends);
     // The element in front of the warp's rows, as its own warp sees it after the first time.
     let reference = if places[0].position == 1 { mean(places[0].segment) } else { before[1] };
     differences::<W, false>(&mut rows, &places, before[0], Some(at_start));

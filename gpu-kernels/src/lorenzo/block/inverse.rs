@@ -13,7 +13,7 @@ use cuda_std::{
     vector::U32x4,
     warp,
 };
-use shared_types::lorenzo::{BlockParams, INVERSE_SHORT, INVERSE_SMALL, INVERSE_WHOLE, inverse_launch};
+use shared_types::lorenzo::{BlockParams, INVERSE_ANY, INVERSE_SHORT, INVERSE_SMALL, INVERSE_WHOLE};
 
 /// Shared memory of one block, where segments are short.
 #[repr(C, align(16))]
@@ -22,7 +22,7 @@ struct ShortShared {
     means: SegmentSums,
 }
 const _: () = assert!(size_of::<ShortShared>() <= INVERSE_SHORT.shared_bytes as usize);
-const _: () = assert!(size_of::<StartsShared>() <= inverse_launch(4).shared_bytes as usize);
+const _: () = assert!(size_of::<StartsShared>() <= INVERSE_ANY.shared_bytes as usize);
 
 /// The kernel for segments of any length of more than 16 bytes; `means` is null where there are none.
 ///
@@ -43,12 +43,11 @@ unsafe fn inverse_any<const W: u32, const WORDS: u32>(
     for_lines!(I => if I > 0 { places[I] = places[I - 1].next(params) });
     let first = u64::from(thread::block_idx_x()) * u64::from(params.tile_segments);
     let segments = segments(first, params);
-    // The means of the segments that begin in the lane, asked for early.
-    let mut own = [0; LINES];
+    // The means of the segments that begin in the lane, asked for early, and kept where they take no registers.
     if !means.is_null() {
         for_lines!(I => if let Some((segment, _)) = begin::<W>(places[I], segments, params) {
             // SAFETY: the caller's promise.
-            own[I] = unsafe { get::<W>(means, (first + u64::from(segment)) as usize) };
+            s.means.write::<WORDS>(segment, unsafe { get::<W>(means, (first + u64::from(segment)) as usize) });
         });
     }
     let mut pass = 0;
@@ -56,15 +55,19 @@ unsafe fn inverse_any<const W: u32, const WORDS: u32>(
         let (mut before, all) =
             if W == 8 { before_rows::<false>(&rows, sum::<W>) } else { before_rows::<true>(&rows, sum::<W>) };
         let front = s.exchange.before_warp(pass, all);
+        let narrow = |x: u64| if W == 8 { x } else { u64::from(x as u32) };
         let last = pass + 1 == params.order;
         for_lines!(I => {
-            before[I] = before[I].wrapping_add(front);
+            before[I] = narrow(before[I].wrapping_add(front));
             if let Some((segment, start)) = begin::<W>(places[I], segments, params) {
                 let mut upto = before[I];
                 if start > 0 {
                     upto = upto.wrapping_add(sum::<W>(and(rows[I], behind::<W>(start).map(|mask| !mask))));
                 }
-                s.starts.write::<WORDS>(segment, upto.wrapping_sub(if last { own[I] } else { 0 }));
+                if last && !means.is_null() {
+                    upto = upto.wrapping_sub(s.means.read::<WORDS>(segment));
+                }
+                s.starts.write::<WORDS>(segment, upto);
             }
         });
         thread::sync_threads(); // starts
@@ -262,10 +265,10 @@ entry_points! {
     lorenzo_inverse_w2_whole, inverse_whole::<2>, INVERSE_WHOLE;
     lorenzo_inverse_w4_whole, inverse_whole::<4>, INVERSE_WHOLE;
     lorenzo_inverse_w8_whole, inverse_whole::<8>, INVERSE_WHOLE;
-    lorenzo_inverse_w1_any, inverse_any::<1, 1>, inverse_launch(1);
-    lorenzo_inverse_w2_any, inverse_any::<2, 1>, inverse_launch(2);
-    lorenzo_inverse_w4_any, inverse_any::<4, 1>, inverse_launch(4);
-    lorenzo_inverse_w8_any, inverse_any::<8, 2>, inverse_launch(8);
+    lorenzo_inverse_w1_any, inverse_any::<1, 1>, INVERSE_ANY;
+    lorenzo_inverse_w2_any, inverse_any::<2, 1>, INVERSE_ANY;
+    lorenzo_inverse_w4_any, inverse_any::<4, 1>, INVERSE_ANY;
+    lorenzo_inverse_w8_any, inverse_any::<8, 2>, INVERSE_ANY;
     lorenzo_inverse_w1_small, inverse_small::<1>, INVERSE_SMALL;
     lorenzo_inverse_w2_small, inverse_small::<2>, INVERSE_SMALL;
     lorenzo_inverse_w4_small, inverse_small::<4>, INVERSE_SMALL;

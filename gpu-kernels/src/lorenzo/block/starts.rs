@@ -37,11 +37,13 @@ impl Starts {
 #[inline(always)]
 pub fn before_rows<const NARROW: bool>(rows: &[Lane; LINES], sum: impl Fn(Lane) -> u64) -> ([u64; LINES], u64) {
     let (mut before, mut all) = ([0; LINES], 0u64);
+    // What has no meaning takes no register.
+    let narrow = |x: u64| if NARROW { u64::from(x as u32) } else { x };
     for_lines!(I => {
         let own = sum(rows[I]);
         let upto = scan_group::<NARROW>(own, 32);
-        before[I] = all.wrapping_add(upto.wrapping_sub(own));
-        all = all.wrapping_add(of_last_lane::<NARROW>(upto));
+        before[I] = narrow(all.wrapping_add(upto.wrapping_sub(own)));
+        all = narrow(all.wrapping_add(of_last_lane::<NARROW>(upto)));
     });
     (before, all)
 }
@@ -68,4 +70,6 @@ pub struct StartsShared {
     pub exchange: Exchange,
     /// The segments'.
     pub starts: Starts,
+    /// The segments' means.
+    pub means: Starts,
 }

@@ -185,13 +185,26 @@ impl<const W: u32> Tile<W> {
     /// block call this unless segments are independent of warps; it has a barrier.
     #[inline(always)]
     pub fn before(rows: &[Lane; LINES], ends: &Ends) -> [u64; 2] {
+        Self::tell_ends(rows, ends);
+        thread::sync_threads(); // ends
+        Self::told_ends(ends)
+    }
+
+    /// The first half of [`Self::before`]: a barrier must come between it and [`Self::told_ends`].
+    #[inline(always)]
+    pub fn tell_ends(rows: &[Lane; LINES], ends: &Ends) {
         let warp_index = thread::thread_idx_x() / 32;
         if warp::lane_id() == 31 {
             let lane = (Self::LANE - 1) as usize;
             ends.0.write((2 * warp_index) as usize, element::<W>(rows[LINES - 1], lane));
             ends.0.write((2 * warp_index + 1) as usize, element::<W>(rows[LINES - 1], lane - 1));
         }
-        thread::sync_threads(); // ends
+    }
+
+    /// See [`Self::tell_ends`].
+    #[inline(always)]
+    pub fn told_ends(ends: &Ends) -> [u64; 2] {
+        let warp_index = thread::thread_idx_x() / 32;
         if warp_index == 0 {
             return [0, 0];
         }

@@ -2,8 +2,8 @@
 
 use shared_types::launch::Launch;
 use shared_types::lorenzo::{
-    BlockKind, BlockParams, CENTER_ANY, CENTER_SHORT, INVERSE_SHORT, INVERSE_SMALL, INVERSE_WHOLE, center_launch,
-    forward_launch, inverse_launch,
+    BlockKind, BlockParams, CENTER_ANY, CENTER_SHORT, INVERSE_ANY, INVERSE_SHORT, INVERSE_SMALL, INVERSE_WHOLE, center_launch,
+    forward_launch,
 };
 use shared_types::lorenzo_nd::{ForwardKernel, InverseKernel};
 
@@ -28,7 +28,7 @@ pub(super) fn block(word: u32, params: &BlockParams, centering: bool) -> [(&'sta
     };
     let (inverse, inverse_launch) = match kind {
         Whole => (each!("lorenzo_inverse_w", "_whole"), INVERSE_WHOLE),
-        Any => (each!("lorenzo_inverse_w", "_any"), inverse_launch(word)),
+        Any => (each!("lorenzo_inverse_w", "_any"), INVERSE_ANY),
         Short => (each!("lorenzo_inverse_w", "_short"), INVERSE_SHORT),
         Small => (each!("lorenzo_inverse_w", "_small"), INVERSE_SMALL),
     };
