@@ -1,5 +1,5 @@
 //! The Lorenzo kernels by the device's clock, beside a plain copy within its memory in the same run:
-//! `cargo bench --bench lorenzo_device [-- [--size MIB] [--repeat N] [--only TEXT] [FILE]]`.
+//! `cargo bench --bench lorenzo_device [-- [--size MIB] [--repeat N] [--only TEXT] [--blocks N,N,..] [FILE]]`.
 //!
 //! The data are a random walk, or FILE, repeated to the size. Each case is checked once: what comes back must be what went in. A time is the median of the
 //! repeats, after runs to warm up, from event to event around all launches of a call. `of copy` compares the bytes that were read and written, ports
@@ -124,6 +124,8 @@ fn walk(bytes: usize) -> Vec<u8> {
 
 fn main() -> Result<()> {
     let (mut size, mut repeat, mut only, mut file) = (1024usize, 9, None, None);
+    let mut blocks: Vec<u64> =
+        vec![1, 2, 3, 4, 5, 7, 8, 15, 16, 32, 33, 64, 100, 128, 255, 256, 384, 513, 640, 777, 896, 1000, 1023, 1024];
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut number = || arguments.next().and_then(|n| n.parse().ok()).expect("a number behind the option");
@@ -132,6 +134,10 @@ fn main() -> Result<()> {
             "--size" => size = number() as usize,
             "--repeat" => repeat = number(),
             "--only" => only = arguments.next(),
+            "--blocks" => {
+                let list = arguments.next().unwrap_or_default();
+                blocks = list.split(',').map(|n| n.parse().expect("numbers behind --blocks")).collect();
+            }
             _ => file = Some(argument),
         }
     }
@@ -167,10 +173,9 @@ fn main() -> Result<()> {
 
     for element in [ElementType::I32, ElementType::I16, ElementType::I8, ElementType::I64] {
         let word = element.bytes();
-        let blocks = [1, 2, 3, 4, 5, 7, 8, 15, 16, 32, 33, 64, 100, 128, 255, 256, 384, 513, 640, 777, 896, 1000, 1023, 1024];
         for centering in [false, true] {
             for order in [1, 2] {
-                for block in blocks {
+                for &block in &blocks {
                     let name = format!("{element} b{block} o{order}{}", if centering { " c" } else { "" });
                     if bench.wants(&name) {
                         let lorenzo = Lorenzo::builder(element).block_size(block).order(order).centering(centering).build()?;

@@ -77,15 +77,8 @@ pub const fn center_launch(word: u32) -> Launch {
 /// Bytes of the sums of a tile's segments: of 5461 segments of three bytes, 4 bytes each, at most.
 pub const SUM_BYTES: u32 = 21_856;
 
-/// Differences with centering where [`BlockKind::Short`], and `tiled`'s: sums, then means, stand in shared memory.
-pub const CENTER_SHORT: Launch = Launch { threads: 256, shared_bytes: SCAN_BYTES + SUM_BYTES, min_blocks: 3 };
-
-/// Numbers of 32 bits in shared memory for the begins of a tile's segments where [`BlockKind::Any`], and for the tile's end: at most 963
-/// segments, of 17 bytes; 8 bytes for 819 of 20, whose sums take more than 32 bits.
-pub const STARTS_WORDS: u32 = 1664;
-
-/// Differences with centering where [`BlockKind::Any`].
-pub const CENTER_ANY: Launch = Launch { threads: 256, shared_bytes: 2 * SCAN_BYTES + 2 * 4 * STARTS_WORDS, min_blocks: 2 };
+/// Differences with centering where sums, then means, stand in shared memory.
+pub const CENTER_SHARED: Launch = Launch { threads: 256, shared_bytes: SCAN_BYTES + SUM_BYTES, min_blocks: 3 };
 
 /// Numbers of 32 bits that a sum of a segment of elements of `word` bytes takes: no part overflows, see `SegmentSums`.
 pub const fn sum_parts(word: u32) -> u32 {
@@ -96,11 +89,16 @@ pub const fn sum_parts(word: u32) -> u32 {
     }
 }
 
-/// Sums where [`BlockKind::Any`]. (For a third block of threads there are a few registers too few.)
-pub const INVERSE_ANY: Launch = Launch { threads: 256, shared_bytes: SCAN_BYTES + 2 * 4 * STARTS_WORDS, min_blocks: 2 };
+/// Sums where [`BlockKind::Aligned`] or [`BlockKind::Any`]. Where a lane may need two means, these stand in shared memory.
+pub const fn inverse_launch(word: u32, aligned: bool, centered: bool) -> Launch {
+    let shared_bytes = if centered && !aligned { SCAN_BYTES + SUM_BYTES } else { SCAN_BYTES };
+    Launch { threads: 256, shared_bytes, min_blocks: if word == 8 && centered && !aligned { 2 } else { 3 } }
+}
 
 /// Sums where [`BlockKind::Whole`].
-pub const INVERSE_WHOLE: Launch = Launch { threads: 256, shared_bytes: 0, min_blocks: 4 };
+pub const fn inverse_whole_launch(word: u32) -> Launch {
+    Launch { threads: 256, shared_bytes: 0, min_blocks: if word == 1 { 3 } else { 4 } }
+}
 
 /// Sums where [`BlockKind::Short`].
 pub const INVERSE_SHORT: Launch = Launch { threads: 256, shared_bytes: SCAN_BYTES + SUM_BYTES, min_blocks: 3 };
@@ -160,6 +158,8 @@ pub enum BlockKind {
     /// Segments are shorter than a lane's 16 bytes, and no power of two of elements: one goes through two lanes at most, and a segment
     /// begins in every lane.
     Short,
+    /// Segments are whole multiples of 16 bytes: they begin where lanes do.
+    Aligned,
     /// All others: at most one segment begins in a lane, anywhere.
     Any,
 }
@@ -217,6 +217,7 @@ impl BlockParams {
             true if bytes < 16 => BlockKind::Small,
             true if self.independent != 0 => BlockKind::Whole,
             false if bytes < 16 => BlockKind::Short,
+            _ if self.aligned(word) => BlockKind::Aligned,
             _ => BlockKind::Any,
         }
     }

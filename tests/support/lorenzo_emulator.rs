@@ -10,8 +10,8 @@ use shared_types::clog::{DECODE, FUSED_ENCODE};
 use shared_types::launch::Launch;
 use shared_types::lc::{ChunkSize, TILE_BYTES};
 use shared_types::lorenzo::{
-    ADAPTIVE_FORWARD, ADAPTIVE_INVERSE, ADAPTIVE_MEANS, AdaptiveParams, BlockKind, BlockParams, CENTER_ANY, CENTER_SHORT,
-    INVERSE_ANY, INVERSE_SHORT, INVERSE_SMALL, INVERSE_WHOLE, MODES_PADDING, center_launch, forward_launch,
+    ADAPTIVE_FORWARD, ADAPTIVE_INVERSE, ADAPTIVE_MEANS, AdaptiveParams, BlockKind, BlockParams, CENTER_SHARED, INVERSE_SHORT,
+    INVERSE_SMALL, MODES_PADDING, center_launch, forward_launch, inverse_launch, inverse_whole_launch,
 };
 use shared_types::lorenzo_tiled::Tiled;
 use warpack::lorenzo::{AdaptiveLorenzo, Lorenzo, Mode, Policy, Ports, Predictor, TiledLorenzo};
@@ -36,12 +36,16 @@ fn forward_kernel(word: u32, aligned: bool) -> Forward {
 }
 
 fn center_kernel(word: u32, kind: BlockKind) -> (Center, Launch) {
-    use BlockKind::{Any, Short, Small, Whole};
+    use BlockKind::{Aligned, Any, Short, Small, Whole};
     let kernel: Center = match (word, kind) {
         (1, Whole) => center::lorenzo_center_w1_whole,
         (2, Whole) => center::lorenzo_center_w2_whole,
         (4, Whole) => center::lorenzo_center_w4_whole,
         (_, Whole) => center::lorenzo_center_w8_whole,
+        (1, Aligned) => center::lorenzo_center_w1_aligned,
+        (2, Aligned) => center::lorenzo_center_w2_aligned,
+        (4, Aligned) => center::lorenzo_center_w4_aligned,
+        (_, Aligned) => center::lorenzo_center_w8_aligned,
         (1, Any) => center::lorenzo_center_w1_any,
         (2, Any) => center::lorenzo_center_w2_any,
         (4, Any) => center::lorenzo_center_w4_any,
@@ -56,19 +60,26 @@ fn center_kernel(word: u32, kind: BlockKind) -> (Center, Launch) {
     };
     let launch = match kind {
         Whole | Small => center_launch(word),
-        Any => CENTER_ANY,
-        Short => CENTER_SHORT,
+        Aligned | Any | Short => CENTER_SHARED,
     };
     (kernel, launch)
 }
 
-fn inverse_kernel(word: u32, kind: BlockKind) -> (Inverse, Launch) {
-    use BlockKind::{Any, Short, Small, Whole};
+fn inverse_kernel(word: u32, kind: BlockKind, centering: bool) -> (Inverse, Launch) {
+    use BlockKind::{Aligned, Any, Short, Small, Whole};
     let kernel: Inverse = match (word, kind) {
         (1, Whole) => inverse::lorenzo_inverse_w1_whole,
         (2, Whole) => inverse::lorenzo_inverse_w2_whole,
         (4, Whole) => inverse::lorenzo_inverse_w4_whole,
         (_, Whole) => inverse::lorenzo_inverse_w8_whole,
+        (1, Aligned) => inverse::lorenzo_inverse_w1_aligned,
+        (2, Aligned) => inverse::lorenzo_inverse_w2_aligned,
+        (4, Aligned) => inverse::lorenzo_inverse_w4_aligned,
+        (_, Aligned) => inverse::lorenzo_inverse_w8_aligned,
+        (1, Any) if centering => inverse::lorenzo_uncenter_w1_any,
+        (2, Any) if centering => inverse::lorenzo_uncenter_w2_any,
+        (4, Any) if centering => inverse::lorenzo_uncenter_w4_any,
+        (_, Any) if centering => inverse::lorenzo_uncenter_w8_any,
         (1, Any) => inverse::lorenzo_inverse_w1_any,
         (2, Any) => inverse::lorenzo_inverse_w2_any,
         (4, Any) => inverse::lorenzo_inverse_w4_any,
@@ -82,8 +93,9 @@ fn inverse_kernel(word: u32, kind: BlockKind) -> (Inverse, Launch) {
         (_, Short) => inverse::lorenzo_inverse_w4_short,
     };
     let launch = match kind {
-        Whole => INVERSE_WHOLE,
-        Any => INVERSE_ANY,
+        Whole => inverse_whole_launch(word),
+        Aligned => inverse_launch(word, true, true),
+        Any => inverse_launch(word, false, centering),
         Small => INVERSE_SMALL,
         Short => INVERSE_SHORT,
     };
@@ -180,7 +192,7 @@ impl LorenzoExecutor for Emulator {
         let mut means = Memory::new(ports.means.len(), &ports.means);
         let (i, o) = (input.pointer(), output.pointer());
         let m = if centering { means.pointer() } else { std::ptr::null_mut() };
-        let (kernel, shape) = inverse_kernel(word, params.kind(word));
+        let (kernel, shape) = inverse_kernel(word, params.kind(word), centering);
         // SAFETY: as above.
         unsafe { run(shape, params.tiles() as u32, || kernel(i, m, o, params)) };
         output.assert_guarded("output");

@@ -15,7 +15,7 @@
 //! nobody. (With look-back in the large kernels both directions took 1.3 to 2 times as long.)
 
 use super::block::difference::{NO_VALUE, difference_row};
-use super::block::scan::{Carry, Exchange, scan_row};
+use super::block::scan::{Carry, Exchange, scan_rows};
 use super::block::sums::SegmentSums;
 use super::block::tile::{Ends, Tile, get};
 use super::block::{LINES, for_lines};
@@ -316,11 +316,11 @@ unsafe fn inverse<const W: u32>(
     let mut pass = 0;
     while pass < 1 + u32::from(any) {
         let (mut incoming, mut open) = ([0; LINES], [false; LINES]);
+        let (mut sums, mut begins) = ([0; LINES], [false; LINES]);
+        for_lines!(I => (sums[I], begins[I]) = (sum::<W>(rows[I]), places[I].position == 0));
+        let scans = scan_rows::<true>(&sums, &begins, block.reach);
         let mut carry = Carry::default();
-        for_lines!(I => {
-            let scan = scan_row::<true>(sum::<W>(rows[I]), places[I].position == 0, block.reach);
-            (incoming[I], open[I], carry) = scan.chain(carry);
-        });
+        for_lines!(I => (incoming[I], open[I], carry) = scans[I].chain(carry));
         let before = if block.independent != 0 { 0 } else { exchange.incoming(pass, carry).sum };
         for_lines!(I => {
             let incoming = incoming[I].wrapping_add(if open[I] { before } else { 0 });

@@ -94,7 +94,7 @@ unsafe fn restore_tail<const W: u32>(plain: *mut u8, words: u32, length: u32, or
             let v = unzigzag::<W>(U32x4 { x: x as u32, y: (x >> 32) as u32, z: 0, w: 0 });
             x = u64::from(v.y) << 32 | u64::from(v.x);
             let sum = |x: u64, carry: &mut Carry| {
-                let (incoming, _, next) = scan_row::<false>(x, false, 32).chain(*carry);
+                let (incoming, _, next) = scan_row::<false>(x, false).chain(*carry);
                 *carry = next;
                 x.wrapping_add(incoming)
             };

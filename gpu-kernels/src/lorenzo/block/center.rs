@@ -4,39 +4,26 @@
 //!
 //! | phase | who | does | leaves behind |
 //! |---|---|---|---|
-//! | sum | every warp, row by row | adds up: over the tile what stands before each segment, or each short segment | `starts`, or `sums` |
-//! | mean | thread `t`: segments `t`, `t + 256`, .. | sums to rounded means | `means`, or in `sums` too |
+//! | sum | every warp, row by row | adds up the segments' elements | `sums` |
+//! | mean | thread `t`: segments `t`, `t + 256`, .. | sums to rounded means | the means, in `sums` too |
 //! | difference | every warp, row by row | each segment's first element from the mean, all others from the one before | the output |
 
 use super::super::packed::{Lane, broadcast, element, for_elements, keep, mask, pack, shift_in, signed_sum, sub};
 use super::difference::{NO_VALUE, difference_row, differences, plain_differences};
-use super::scan::Exchange;
-use super::starts::{Starts, before_rows, begin, segments};
 use super::sums::{SegmentSums, mean};
 use super::tile::{Ends, Place, Tile};
 use super::{LINES, for_lines};
 use crate::collectives::ALL_LANES;
 use cuda_std::{bits::byte_permute, kernel, shared, thread, vector::U32x4, warp};
-use shared_types::lorenzo::{BlockParams, CENTER_ANY, CENTER_SHORT, center_launch};
+use shared_types::lorenzo::{BlockParams, CENTER_SHARED, center_launch};
 
-/// Shared memory of one block, where segments are short.
+/// Shared memory of one block, where warps do not have whole segments.
 #[repr(C, align(16))]
 struct ShortShared {
     ends: Ends,
     sums: SegmentSums,
 }
-const _: () = assert!(size_of::<ShortShared>() <= CENTER_SHORT.shared_bytes as usize);
-
-/// Shared memory of one block, where they are of any length.
-#[repr(C, align(16))]
-struct AnyShared {
-    /// The warps' last elements.
-    ends: Ends,
-    starts: Starts,
-    means: Starts,
-    exchange: Exchange,
-}
-const _: () = assert!(size_of::<AnyShared>() <= CENTER_ANY.shared_bytes as usize);
+const _: () = assert!(size_of::<ShortShared>() <= CENTER_SHARED.shared_bytes as usize);
 
 /// Mean `index` of an array of means of `W` bytes.
 ///
@@ -55,12 +42,17 @@ unsafe fn put_mean<const W: u32>(means: *mut u8, index: u64, mean: u64) {
     }
 }
 
-/// The kernel for short segments.
+/// The kernel for segments that are short where `SHORT`, else of whole lanes where `ALIGNED`, else of any length of more than a lane.
 ///
 /// # Safety
 /// As the entry points say.
 #[inline(always)]
-unsafe fn center_short<const W: u32>(input: *const U32x4, output: *mut U32x4, means: *mut u8, params: &BlockParams) {
+unsafe fn center<const W: u32, const ALIGNED: bool, const SHORT: bool>(
+    input: *const U32x4,
+    output: *mut U32x4,
+    means: *mut u8,
+    params: &BlockParams,
+) {
     let s = shared::dynamic::<ShortShared>();
     let tile = Tile::<W>::own(params);
     // SAFETY: the caller's promise.
@@ -70,11 +62,16 @@ unsafe fn center_short<const W: u32>(input: *const U32x4, output: *mut U32x4, me
     s.sums.clear::<W>(params);
     // A barrier between the zeros and the sums, too.
     let before = Tile::<W>::before(&rows, &s.ends);
-    for_lines!(I => s.sums.add_row::<W, true>(rows[I], places[I], params));
+    if ALIGNED || SHORT {
+        for_lines!(I => s.sums.add_row::<W, SHORT>(rows[I], places[I], params));
+    } else {
+        s.sums.add_rows::<W>(&rows, &places, params);
+    }
     thread::sync_threads(); // sums
 
     let first_segment = u64::from(thread::block_idx_x()) * u64::from(params.tile_segments);
-    let segments = segments(first_segment, params);
+    let rest = params.segments - first_segment;
+    let segments = if rest < u64::from(params.tile_segments) { rest as u32 } else { params.tile_segments };
     let mut segment = thread::thread_idx_x();
     while segment < segments {
         let index = first_segment + u64::from(segment);
@@ -85,74 +82,18 @@ unsafe fn center_short<const W: u32>(input: *const U32x4, output: *mut U32x4, me
     }
     thread::sync_threads(); // means
 
-    let at_start = |place: Place| s.sums.short_means::<W>(place, params);
+    let at_start = |place: Place| {
+        if SHORT {
+            return s.sums.short_means::<W>(place, params);
+        }
+        broadcast::<W>(s.sums.mean::<W>(if ALIGNED { place.segment } else { place.next_segment() }, params))
+    };
     // The element in front of the warp's rows, as its own warp sees it after the first time.
     let first = places[0];
     let reference = if first.position == 1 { s.sums.mean::<W>(first.segment, params) } else { before[1] };
-    differences::<W, false>(&mut rows, &places, before[0], Some(at_start));
+    differences::<W, ALIGNED>(&mut rows, &places, before[0], Some(at_start));
     if params.order == 2 {
-        plain_differences::<W, false>(&mut rows, &places, before[0].wrapping_sub(reference));
-    }
-    // SAFETY: as above.
-    unsafe { tile.store(output, &rows) };
-}
-
-/// The kernel for segments of any length of more than 16 bytes. A sum takes `SUM_WORDS` words, a mean `MEAN_WORDS`.
-///
-/// # Safety
-/// As the entry points say.
-#[inline(always)]
-unsafe fn center_any<const W: u32, const SUM_WORDS: u32, const MEAN_WORDS: u32>(
-    input: *const U32x4,
-    output: *mut U32x4,
-    means: *mut u8,
-    params: &BlockParams,
-) {
-    let s = shared::dynamic::<AnyShared>();
-    let tile = Tile::<W>::own(params);
-    // SAFETY: the caller's promise.
-    let mut rows = unsafe { tile.load(input) };
-    let mut places = [tile.first_place(params); LINES];
-    for_lines!(I => if I > 0 { places[I] = places[I - 1].next(params) });
-    let first_segment = u64::from(thread::block_idx_x()) * u64::from(params.tile_segments);
-    let segments = segments(first_segment, params);
-    let (upto, all) =
-        if SUM_WORDS == 1 { before_rows::<true>(&rows, signed_sum::<W>) } else { before_rows::<false>(&rows, signed_sum::<W>) };
-    s.exchange.tell(0, all);
-    Tile::<W>::tell_ends(&rows, &s.ends);
-    thread::sync_threads(); // exchange, ends
-    let front = s.exchange.told(0);
-    for_lines!(I => if let Some((segment, start)) = begin::<W>(places[I], segments, params) {
-        let mut sum = upto[I].wrapping_add(front);
-        if start > 0 {
-            sum = sum.wrapping_add(signed_sum::<W>(keep::<W>(rows[I], (1 << start) - 1)));
-        }
-        s.starts.write::<SUM_WORDS>(segment, sum);
-    });
-    if thread::thread_idx_x() == thread::block_dim_x() - 1 {
-        s.starts.write::<SUM_WORDS>(segments, front.wrapping_add(all));
-    }
-    thread::sync_threads(); // starts
-    let mut segment = thread::thread_idx_x();
-    while segment < segments {
-        let index = first_segment + u64::from(segment);
-        let sum = s.starts.read::<SUM_WORDS>(segment + 1).wrapping_sub(s.starts.read::<SUM_WORDS>(segment));
-        let mean = mean::<W>(sum, index == params.segments - 1, params);
-        s.means.write::<MEAN_WORDS>(segment, mean);
-        // SAFETY: the tile's segments have means.
-        unsafe { put_mean::<W>(means, index, mean) };
-        segment += thread::block_dim_x();
-    }
-    thread::sync_threads(); // means
-
-    let mean = |segment: u32| if segment < segments { s.means.read::<MEAN_WORDS>(segment) } else { 0 };
-    let at_start = |place: Place| broadcast::<W>(mean(place.next_segment()));
-    let before = Tile::<W>::told_ends(&s.ends);
-    // The element in front of the warp's rows, as its own warp sees it after the first time.
-    let reference = if places[0].position == 1 { mean(places[0].segment) } else { before[1] };
-    differences::<W, false>(&mut rows, &places, before[0], Some(at_start));
-    if params.order == 2 {
-        plain_differences::<W, false>(&mut rows, &places, before[0].wrapping_sub(reference));
+        plain_differences::<W, ALIGNED>(&mut rows, &places, before[0].wrapping_sub(reference));
     }
     // SAFETY: as above.
     unsafe { tile.store(output, &rows) };
@@ -173,26 +114,23 @@ fn mean_of_power<const W: u32>(sum: u64, length: u32) -> u64 {
     if rounded < 0 { 0u64.wrapping_sub(quotient) } else { quotient }
 }
 
-/// The sum of `own` in each aligned group of `group` lanes, a power of two; modulo `2^32` where `NARROW`. All lanes of a warp call this.
+/// Replaces each row's `sums` by those of each aligned group of `group` lanes, a power of two; modulo `2^32` where `NARROW`. All lanes of a
+/// warp call this. All rows take a step before any takes the next: none waits for itself alone.
 #[inline(always)]
-fn group_sum<const NARROW: bool>(own: u64, group: u32) -> u64 {
+fn group_sums<const NARROW: bool>(sums: &mut [u64; LINES], group: u32) {
     if NARROW && group == 32 {
-        return warp::warp_reduce_add(ALL_LANES, own as u32).into();
+        for_lines!(I => sums[I] = warp::warp_reduce_add(ALL_LANES, sums[I] as u32).into());
+        return;
     }
-    let mut sum = own;
     let mut distance = 1;
-    while distance < 32 {
-        if distance >= group {
-            break;
-        }
-        sum = sum.wrapping_add(if NARROW {
-            warp::warp_shuffle_xor(ALL_LANES, sum as u32, distance, 32).0.into()
+    while distance < group {
+        for_lines!(I => sums[I] = sums[I].wrapping_add(if NARROW {
+            warp::warp_shuffle_xor(ALL_LANES, sums[I] as u32, distance, 32).0.into()
         } else {
-            warp::warp_shuffle_xor(ALL_LANES, sum, distance, 32).0
-        });
+            warp::warp_shuffle_xor(ALL_LANES, sums[I], distance, 32).0
+        }));
         distance *= 2;
     }
-    sum
 }
 
 /// The kernel for segments of a power of two of elements of which a warp's rows are whole ones.
@@ -208,10 +146,12 @@ unsafe fn center_whole<const W: u32>(input: *const U32x4, output: *mut U32x4, me
     let long = params.length > Tile::<W>::ROW;
     let group = if long { 32 } else { params.length / Tile::<W>::LANE };
     let mut sums = [0u64; LINES];
-    for_lines!(I => {
-        let own = signed_sum::<W>(rows[I]);
-        sums[I] = if W <= 2 { group_sum::<true>(own, group) } else { group_sum::<false>(own, group) };
-    });
+    for_lines!(I => sums[I] = signed_sum::<W>(rows[I]));
+    if W <= 2 {
+        group_sums::<true>(&mut sums, group);
+    } else {
+        group_sums::<false>(&mut sums, group);
+    }
     if long {
         let (a, b) = (sums[0].wrapping_add(sums[1]), sums[2].wrapping_add(sums[3]));
         let two = params.length == 2 * Tile::<W>::ROW;
@@ -359,13 +299,17 @@ entry_points! {
     lorenzo_center_w2_whole, center_whole::<2>, center_launch(2);
     lorenzo_center_w4_whole, center_whole::<4>, center_launch(4);
     lorenzo_center_w8_whole, center_whole::<8>, center_launch(8);
-    lorenzo_center_w1_any, center_any::<1, 1, 1>, CENTER_ANY;
-    lorenzo_center_w2_any, center_any::<2, 1, 1>, CENTER_ANY;
-    lorenzo_center_w4_any, center_any::<4, 2, 1>, CENTER_ANY;
-    lorenzo_center_w8_any, center_any::<8, 2, 2>, CENTER_ANY;
-    lorenzo_center_w1_short, center_short::<1>, CENTER_SHORT;
-    lorenzo_center_w2_short, center_short::<2>, CENTER_SHORT;
-    lorenzo_center_w4_short, center_short::<4>, CENTER_SHORT;
+    lorenzo_center_w1_aligned, center::<1, true, false>, CENTER_SHARED;
+    lorenzo_center_w2_aligned, center::<2, true, false>, CENTER_SHARED;
+    lorenzo_center_w4_aligned, center::<4, true, false>, CENTER_SHARED;
+    lorenzo_center_w8_aligned, center::<8, true, false>, CENTER_SHARED;
+    lorenzo_center_w1_any, center::<1, false, false>, CENTER_SHARED;
+    lorenzo_center_w2_any, center::<2, false, false>, CENTER_SHARED;
+    lorenzo_center_w4_any, center::<4, false, false>, CENTER_SHARED;
+    lorenzo_center_w8_any, center::<8, false, false>, CENTER_SHARED;
+    lorenzo_center_w1_short, center::<1, false, true>, CENTER_SHARED;
+    lorenzo_center_w2_short, center::<2, false, true>, CENTER_SHARED;
+    lorenzo_center_w4_short, center::<4, false, true>, CENTER_SHARED;
     lorenzo_center_w1_small, center_small::<1>, center_launch(1);
     lorenzo_center_w2_small, center_small::<2>, center_launch(2);
     lorenzo_center_w4_small, center_small::<4>, center_launch(4);

@@ -1,85 +1,110 @@
 //! Sums, once or twice, and the means added: one read, one write.
 
 use super::super::packed::{Lane, add, and, behind, broadcast, keep, lane_of, last, prefix_sums, sum, sums_after};
-use super::scan::{Exchange, before_in_whole};
-use super::starts::{StartsShared, before_rows, begin, segments};
+use super::scan::{Carry, Exchange, before_in_whole_rows, scan_rows};
 use super::sums::SegmentSums;
 use super::tile::{Tile, get};
 use super::{LINES, for_lines};
 use crate::collectives::ALL_LANES;
 use cuda_std::{
-    bits::{byte_permute, funnel_shift_left_wrap},
+    bits::{byte_permute, funnel_shift_left_wrap, opaque},
     global, kernel, shared, thread,
     vector::U32x4,
     warp,
 };
-use shared_types::lorenzo::{BlockParams, INVERSE_ANY, INVERSE_SHORT, INVERSE_SMALL, INVERSE_WHOLE};
+use shared_types::lorenzo::{BlockParams, INVERSE_SHORT, INVERSE_SMALL, inverse_launch, inverse_whole_launch};
 
-/// Shared memory of one block, where segments are short.
+/// Shared memory of one block, where a lane may need several means.
 #[repr(C, align(16))]
 struct ShortShared {
     exchange: Exchange,
     means: SegmentSums,
 }
 const _: () = assert!(size_of::<ShortShared>() <= INVERSE_SHORT.shared_bytes as usize);
-const _: () = assert!(size_of::<StartsShared>() <= INVERSE_ANY.shared_bytes as usize);
+const _: () = assert!(size_of::<ShortShared>() <= inverse_launch(4, false, true).shared_bytes as usize);
+const _: () = assert!(size_of::<Exchange>() <= inverse_launch(4, true, true).shared_bytes as usize);
 
-/// The kernel for segments of any length of more than 16 bytes; `means` is null where there are none.
+/// The kernel for segments of whole lanes where `ALIGNED`, else of any length of more than a lane; `means` is looked at where `CENTERED`, and
+/// where `ALIGNED` is null where there are none.
 ///
 /// # Safety
 /// As the entry points say.
 #[inline(always)]
-unsafe fn inverse_any<const W: u32, const WORDS: u32>(
+unsafe fn inverse<const W: u32, const ALIGNED: bool, const CENTERED: bool>(
     input: *const U32x4,
     means: *const U32x4,
     output: *mut U32x4,
     params: &BlockParams,
 ) {
-    let s = shared::dynamic::<StartsShared>();
+    let exchange = shared::dynamic::<Exchange>();
     let tile = Tile::<W>::own(params);
     // SAFETY: the caller's promise.
     let mut rows = unsafe { tile.load(input) };
     let mut places = [tile.first_place(params); LINES];
     for_lines!(I => if I > 0 { places[I] = places[I - 1].next(params) });
     let first = u64::from(thread::block_idx_x()) * u64::from(params.tile_segments);
-    let segments = segments(first, params);
-    // The means of the segments that begin in the lane, asked for early, and kept where they take no registers.
-    if !means.is_null() {
-        for_lines!(I => if let Some((segment, _)) = begin::<W>(places[I], segments, params) {
-            // SAFETY: the caller's promise.
-            s.means.write::<WORDS>(segment, unsafe { get::<W>(means, (first + u64::from(segment)) as usize) });
+    // The lane's means, asked for early; all of the tile's in shared memory, where a lane may need several.
+    let mut own = [0; LINES];
+    if CENTERED && ALIGNED && !means.is_null() {
+        for_lines!(I => if tile.have(I) > 0 {
+            // SAFETY: segments of elements that are there have means.
+            own[I] = unsafe { get::<W>(means, (first + u64::from(places[I].segment)) as usize) };
         });
     }
+    if CENTERED && !ALIGNED {
+        // SAFETY: the caller's promise.
+        unsafe { shared::dynamic::<ShortShared>().means.load_means::<W>(means, first, params) };
+        thread::sync_threads(); // means
+    }
+    let mean = |segment: u32| shared::dynamic::<ShortShared>().means.mean::<W>(segment, params);
     let mut pass = 0;
     while pass < params.order {
-        let (mut before, all) =
-            if W == 8 { before_rows::<false>(&rows, sum::<W>) } else { before_rows::<true>(&rows, sum::<W>) };
-        let front = s.exchange.before_warp(pass, all);
-        let narrow = |x: u64| if W == 8 { x } else { u64::from(x as u32) };
         let last = pass + 1 == params.order;
+        // Of each row: what comes into the lane from the warp's own rows, whether what comes from the warps before counts, too, and the
+        // sum of what stands before the lane's start.
+        let (mut incoming, mut open, mut front) = ([0; LINES], [false; LINES], [0; LINES]);
+        let mut carry = Carry::default();
+        let (mut sums, mut begins) = ([0; LINES], [false; LINES]);
         for_lines!(I => {
-            before[I] = narrow(before[I].wrapping_add(front));
-            if let Some((segment, start)) = begin::<W>(places[I], segments, params) {
-                let mut upto = before[I];
-                if start > 0 {
-                    upto = upto.wrapping_add(sum::<W>(and(rows[I], behind::<W>(start).map(|mask| !mask))));
-                }
-                if last && !means.is_null() {
-                    upto = upto.wrapping_sub(s.means.read::<WORDS>(segment));
-                }
-                s.starts.write::<WORDS>(segment, upto);
+            // Masks made of the start are cheaper to make again than to keep for four rows.
+            let start = opaque(places[I].start(params));
+            begins[I] = if ALIGNED { places[I].position == 0 } else { start < Tile::<W>::LANE };
+            if !ALIGNED && begins[I] {
+                front[I] = sum::<W>(and(rows[I], behind::<W>(start).map(|mask| !mask)));
             }
+            sums[I] = sum::<W>(rows[I]).wrapping_sub(front[I]);
         });
-        thread::sync_threads(); // starts
+        let scans = if W == 8 {
+            scan_rows::<false>(&sums, &begins, params.reach)
+        } else {
+            scan_rows::<true>(&sums, &begins, params.reach)
+        };
+        for_lines!(I => (incoming[I], open[I], carry) = scans[I].chain(carry));
+        let before = if params.independent != 0 { 0 } else { exchange.incoming(pass, carry).sum };
         for_lines!(I => {
-            let segment = places[I].segment;
-            let base = if segment < segments { s.starts.read::<WORDS>(segment) } else { 0 };
-            rows[I] = sums_after::<W>(rows[I], before[I].wrapping_sub(base));
-            if places[I].position != 0
-                && let Some((segment, start)) = begin::<W>(places[I], segments, params)
-            {
-                let other = base.wrapping_sub(s.starts.read::<WORDS>(segment));
-                rows[I] = add::<W>(rows[I], and(broadcast::<W>(other), behind::<W>(start)));
+            let mut from = incoming[I].wrapping_add(if open[I] { before } else { 0 });
+            if ALIGNED {
+                if places[I].position == 0 {
+                    from = 0;
+                }
+                if CENTERED && last {
+                    from = from.wrapping_add(own[I]);
+                }
+                rows[I] = sums_after::<W>(rows[I], from);
+            } else {
+                let next = places[I].next_segment();
+                let mut at_start = 0;
+                if CENTERED && last {
+                    from = from.wrapping_add(mean(next.wrapping_sub(u32::from(places[I].position != 0))));
+                    at_start = mean(next);
+                }
+                rows[I] = sums_after::<W>(rows[I], from);
+                // From the lane's start on, if there is one, from its mean on.
+                let start = opaque(places[I].start(params));
+                if start < Tile::<W>::LANE {
+                    let other = at_start.wrapping_sub(from.wrapping_add(front[I]));
+                    rows[I] = add::<W>(rows[I], and(broadcast::<W>(other), behind::<W>(start)));
+                }
             }
         });
         pass += 1;
@@ -110,11 +135,8 @@ unsafe fn inverse_whole<const W: u32>(input: *const U32x4, means: *const U32x4, 
     let mut pass = 0;
     while pass < params.order {
         let last = pass + 1 == params.order;
-        let mut carry = 0;
-        for_lines!(I => {
-            let before = before_in_whole::<W>(rows[I], I, params.length, &mut carry);
-            rows[I] = sums_after::<W>(rows[I], before.wrapping_add(if last { own[I] } else { 0 }));
-        });
+        let before = before_in_whole_rows::<W>(&rows, params.length);
+        for_lines!(I => rows[I] = sums_after::<W>(rows[I], before[I].wrapping_add(if last { own[I] } else { 0 })));
         pass += 1;
     }
     // SAFETY: as above.
@@ -261,14 +283,22 @@ macro_rules! entry_points {
 }
 
 entry_points! {
-    lorenzo_inverse_w1_whole, inverse_whole::<1>, INVERSE_WHOLE;
-    lorenzo_inverse_w2_whole, inverse_whole::<2>, INVERSE_WHOLE;
-    lorenzo_inverse_w4_whole, inverse_whole::<4>, INVERSE_WHOLE;
-    lorenzo_inverse_w8_whole, inverse_whole::<8>, INVERSE_WHOLE;
-    lorenzo_inverse_w1_any, inverse_any::<1, 1>, INVERSE_ANY;
-    lorenzo_inverse_w2_any, inverse_any::<2, 1>, INVERSE_ANY;
-    lorenzo_inverse_w4_any, inverse_any::<4, 1>, INVERSE_ANY;
-    lorenzo_inverse_w8_any, inverse_any::<8, 2>, INVERSE_ANY;
+    lorenzo_inverse_w1_whole, inverse_whole::<1>, inverse_whole_launch(1);
+    lorenzo_inverse_w2_whole, inverse_whole::<2>, inverse_whole_launch(2);
+    lorenzo_inverse_w4_whole, inverse_whole::<4>, inverse_whole_launch(4);
+    lorenzo_inverse_w8_whole, inverse_whole::<8>, inverse_whole_launch(8);
+    lorenzo_inverse_w1_aligned, inverse::<1, true, true>, inverse_launch(1, true, true);
+    lorenzo_inverse_w2_aligned, inverse::<2, true, true>, inverse_launch(2, true, true);
+    lorenzo_inverse_w4_aligned, inverse::<4, true, true>, inverse_launch(4, true, true);
+    lorenzo_inverse_w8_aligned, inverse::<8, true, true>, inverse_launch(8, true, true);
+    lorenzo_inverse_w1_any, inverse::<1, false, false>, inverse_launch(1, false, false);
+    lorenzo_inverse_w2_any, inverse::<2, false, false>, inverse_launch(2, false, false);
+    lorenzo_inverse_w4_any, inverse::<4, false, false>, inverse_launch(4, false, false);
+    lorenzo_inverse_w8_any, inverse::<8, false, false>, inverse_launch(8, false, false);
+    lorenzo_uncenter_w1_any, inverse::<1, false, true>, inverse_launch(1, false, true);
+    lorenzo_uncenter_w2_any, inverse::<2, false, true>, inverse_launch(2, false, true);
+    lorenzo_uncenter_w4_any, inverse::<4, false, true>, inverse_launch(4, false, true);
+    lorenzo_uncenter_w8_any, inverse::<8, false, true>, inverse_launch(8, false, true);
     lorenzo_inverse_w1_small, inverse_small::<1>, INVERSE_SMALL;
     lorenzo_inverse_w2_small, inverse_small::<2>, INVERSE_SMALL;
     lorenzo_inverse_w4_small, inverse_small::<4>, INVERSE_SMALL;

@@ -1,6 +1,7 @@
 //! Sums along the rows of a warp that begin anew wherever a segment does.
 
 use super::super::packed::{Lane, sum};
+use super::{LINES, for_lines};
 use crate::collectives::ALL_LANES;
 use cuda_std::{shared::SharedArray, thread, warp};
 
@@ -79,29 +80,76 @@ pub fn before_in_whole<const W: u32>(v: Lane, i: usize, length: u32, carry: &mut
     carried.wrapping_add(upto.wrapping_sub(own))
 }
 
-/// Scans a row. `own` is the lane's sum since its last start or, where there is none, of all it has; `starts` says whether there is
-/// one; no segment goes through more than `reach` lanes, as all of a warp say. All lanes of a warp call this.
+/// What stands before the lane in its segment, of all rows; segments as for [`before_in_whole`]. All rows take a step before any takes the
+/// next: none waits for itself alone.
 #[inline(always)]
-pub fn scan_row<const NARROW: bool>(own: u64, starts: bool, reach: u32) -> RowScan {
-    let lane = warp::lane_id();
-    let heads = warp::warp_vote_ballot(ALL_LANES, starts);
-    // The nearest lane at or below this one in which a segment begins; lane 0 where there is none.
-    let below = heads & (u32::MAX >> (31 - lane));
-    let nearest = 31 - (below | 1).leading_zeros();
-    let mut sum = own;
+pub fn before_in_whole_rows<const W: u32>(rows: &[Lane; LINES], length: u32) -> [u64; LINES] {
+    let (row, lane) = (512 / W, 16 / W);
+    let group = if length <= row { length / lane } else { 32 };
+    let mut own = [0u64; LINES];
+    for_lines!(I => own[I] = sum::<W>(rows[I]));
+    let mut upto = own;
     let mut distance = 1;
-    while distance < 32 {
-        if distance >= reach {
-            break;
-        }
-        let other = up::<NARROW>(sum, distance, 32).0;
-        if lane >= nearest + distance {
-            sum = sum.wrapping_add(other);
-        }
+    while distance < group {
+        for_lines!(I => {
+            let (other, there) =
+                if W == 8 { up::<false>(upto[I], distance, group) } else { up::<true>(upto[I], distance, group) };
+            upto[I] = upto[I].wrapping_add(if there { other } else { 0 });
+        });
         distance *= 2;
     }
-    let (incoming, there) = up::<NARROW>(sum, 1, 32);
-    RowScan { incoming: if there { incoming } else { 0 }, total: of_last_lane::<NARROW>(sum), heads }
+    let mut before = [0; LINES];
+    for_lines!(I => before[I] = upto[I].wrapping_sub(own[I]));
+    if length > row {
+        let mut carry = 0u64;
+        for_lines!(I => {
+            if I as u32 * row & (length - 1) == 0 {
+                carry = 0;
+            }
+            before[I] = before[I].wrapping_add(carry);
+            carry = carry.wrapping_add(if W == 8 { of_last_lane::<false>(upto[I]) } else { of_last_lane::<true>(upto[I]) });
+        });
+    }
+    before
+}
+
+/// Scans a row; [`scan_rows`] for one, of segments of any length.
+#[inline(always)]
+pub fn scan_row<const NARROW: bool>(own: u64, starts: bool) -> RowScan {
+    let [scan, ..] = scan_rows::<NARROW>(&[own, 0, 0, 0], &[starts, false, false, false], 32);
+    scan
+}
+
+/// Scans the rows. `own` is the lane's sum since its last start or, where there is none, of all it has; `starts` says whether there is
+/// one; no segment goes through more than `reach` lanes, as all of a warp say. All lanes of a warp call this. All rows take a step before
+/// any takes the next: none waits for itself alone.
+#[inline(always)]
+pub fn scan_rows<const NARROW: bool>(own: &[u64; LINES], starts: &[bool; LINES], reach: u32) -> [RowScan; LINES] {
+    let lane = warp::lane_id();
+    // How far the nearest lane at or below this one is in which a segment begins; lane 0 where there is none.
+    let (mut heads, mut near, mut sum) = ([0; LINES], [0; LINES], *own);
+    for_lines!(I => {
+        heads[I] = warp::warp_vote_ballot(ALL_LANES, starts[I]);
+        let below = heads[I] & (u32::MAX >> (31 - lane));
+        near[I] = lane - (31 - (below | 1).leading_zeros());
+    });
+    let mut distance = 1;
+    while distance < reach {
+        for_lines!(I => {
+            let other = up::<NARROW>(sum[I], distance, 32).0;
+            if near[I] >= distance {
+                sum[I] = sum[I].wrapping_add(other);
+            }
+        });
+        distance *= 2;
+    }
+    let mut scans = [RowScan::default(); LINES];
+    for_lines!(I => {
+        let (incoming, there) = up::<NARROW>(sum[I], 1, 32);
+        let total = of_last_lane::<NARROW>(sum[I]);
+        scans[I] = RowScan { incoming: if there { incoming } else { 0 }, total, heads: heads[I] };
+    });
+    scans
 }
 
 impl RowScan {
@@ -128,33 +176,6 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// The sum of the `own` of the warps below. All threads of a block call this, with the same `pass` (0 or 1), once for each.
-    #[inline(always)]
-    pub fn before_warp(&self, pass: u32, own: u64) -> u64 {
-        self.tell(pass, own);
-        thread::sync_threads(); // sum
-        self.told(pass)
-    }
-
-    /// The first half of [`Self::before_warp`]: a barrier must come between it and [`Self::told`].
-    #[inline(always)]
-    pub fn tell(&self, pass: u32, own: u64) {
-        if warp::lane_id() == 0 {
-            self.sum.write((pass * 8 + thread::thread_idx_x() / 32) as usize, own);
-        }
-    }
-
-    /// See [`Self::tell`].
-    #[inline(always)]
-    pub fn told(&self, pass: u32) -> u64 {
-        let (mut before, mut w) = (0u64, pass * 8);
-        while w < pass * 8 + thread::thread_idx_x() / 32 {
-            before = before.wrapping_add(self.sum.read(w as usize));
-            w += 1;
-        }
-        before
-    }
-
     /// The `own` of the last lane of the warp below; 0 in the lowest. All threads of a block call this, with the same `pass` (0 or 1), once
     /// for each.
     #[inline(always)]

@@ -3,8 +3,10 @@
 //! A sum of 32 bits takes the elements as they are (`W` up to 2: at most 1024 times 2^15). Longer elements are added up 16 bits at a
 //! time, so that no part overflows: shared memory adds words of 32 bits in one instruction.
 
-use super::super::packed::{Lane, element, for_elements, signed_sum};
+use super::super::packed::{Lane, element, for_elements, keep, signed_sum};
+use super::scan::scan_rows;
 use super::tile::{Place, Tile, get};
+use super::{LINES, for_lines};
 use crate::collectives::ALL_LANES;
 use cuda_std::{bits::byte_permute, shared::SharedArray, thread, vector::U32x4, warp};
 use shared_types::lorenzo::{BlockParams, SUM_BYTES, sum_parts};
@@ -40,6 +42,17 @@ fn element_parts<const W: u32>(v: Lane, k: usize) -> Parts {
         2 => [x as i16 as u32, 0, 0, 0],
         4 => [x as u32 & 0xFFFF, (x as i32 >> 16) as u32, 0, 0],
         _ => [x as u32 & 0xFFFF, x as u32 >> 16, (x >> 32) as u32 & 0xFFFF, (x >> 48) as u32],
+    }
+}
+
+/// The parts of a sum.
+#[inline(always)]
+fn sum_to_parts<const W: u32>(sum: u64) -> Parts {
+    match W {
+        1 | 2 => [sum as u32, 0, 0, 0],
+        // At most 1024 times 2^31.
+        4 => [sum as u32 & 0xFFFF, (sum >> 16) as u32, 0, 0],
+        _ => [sum as u32 & 0xFFFF, sum as u32 >> 16, (sum >> 32) as u32 & 0xFFFF, (sum >> 48) as u32],
     }
 }
 
@@ -170,6 +183,38 @@ impl SegmentSums {
                 self.add::<W>(place.segment, parts, params);
             }
         }
+    }
+
+    /// Adds all rows' elements to the sums of their segments, of which at most one begins in a lane. All lanes of a warp call this; what is not
+    /// there is 0.
+    #[inline(always)]
+    pub fn add_rows<const W: u32>(&self, rows: &[Lane; LINES], places: &[Place; LINES], params: &BlockParams) {
+        let (mut own, mut front, mut begins) = ([0u64; LINES], [0; LINES], [false; LINES]);
+        for_lines!(I => {
+            let start = places[I].start(params);
+            begins[I] = start < Tile::<W>::LANE;
+            if begins[I] {
+                front[I] = signed_sum::<W>(keep::<W>(rows[I], (1 << start) - 1));
+            }
+            own[I] = signed_sum::<W>(rows[I]).wrapping_sub(front[I]);
+        });
+        let scans = if W <= 2 {
+            scan_rows::<true>(&own, &begins, params.reach)
+        } else {
+            scan_rows::<false>(&own, &begins, params.reach)
+        };
+        // A lane adds to the segment that ends in it what came into the lane; the last one adds the rest.
+        for_lines!(I => {
+            let place = places[I];
+            if begins[I] {
+                let sum = scans[I].incoming.wrapping_add(front[I]);
+                self.add::<W>(place.next_segment().wrapping_sub(1), sum_to_parts::<W>(sum), params);
+            }
+            if warp::lane_id() == 31 {
+                let segment = if begins[I] { place.next_segment() } else { place.segment };
+                self.add::<W>(segment, sum_to_parts::<W>(scans[I].total), params);
+            }
+        });
     }
 
     /// For each of a lane's elements the mean of its segment, where [`BlockKind::Short`](shared_types::lorenzo::BlockKind).

@@ -2,8 +2,8 @@
 
 use shared_types::launch::Launch;
 use shared_types::lorenzo::{
-    BlockKind, BlockParams, CENTER_ANY, CENTER_SHORT, INVERSE_ANY, INVERSE_SHORT, INVERSE_SMALL, INVERSE_WHOLE, center_launch,
-    forward_launch,
+    BlockKind, BlockParams, CENTER_SHARED, INVERSE_SHORT, INVERSE_SMALL, center_launch, forward_launch, inverse_launch,
+    inverse_whole_launch,
 };
 use shared_types::lorenzo_nd::{ForwardKernel, InverseKernel};
 
@@ -16,24 +16,27 @@ macro_rules! each {
 
 /// The kernels of block mode for elements of `word` bytes: forward, and inverse.
 pub(super) fn block(word: u32, params: &BlockParams, centering: bool) -> [(&'static str, Launch); 2] {
-    use BlockKind::{Any, Short, Small, Whole};
+    use BlockKind::{Aligned, Any, Short, Small, Whole};
     let (kind, aligned) = (params.kind(word), params.aligned(word));
     let (forward, launch) = match (centering, kind) {
         (false, _) if aligned => (each!("lorenzo_forward_w", "_aligned"), forward_launch(word, true)),
         (false, _) => (each!("lorenzo_forward_w", "_any"), forward_launch(word, false)),
         (true, Whole) => (each!("lorenzo_center_w", "_whole"), center_launch(word)),
-        (true, Any) => (each!("lorenzo_center_w", "_any"), CENTER_ANY),
-        (true, Short) => (each!("lorenzo_center_w", "_short"), CENTER_SHORT),
+        (true, Aligned) => (each!("lorenzo_center_w", "_aligned"), CENTER_SHARED),
+        (true, Any) => (each!("lorenzo_center_w", "_any"), CENTER_SHARED),
+        (true, Short) => (each!("lorenzo_center_w", "_short"), CENTER_SHARED),
         (true, Small) => (each!("lorenzo_center_w", "_small"), center_launch(word)),
     };
-    let (inverse, inverse_launch) = match kind {
-        Whole => (each!("lorenzo_inverse_w", "_whole"), INVERSE_WHOLE),
-        Any => (each!("lorenzo_inverse_w", "_any"), INVERSE_ANY),
+    let (inverse, shape) = match kind {
+        Whole => (each!("lorenzo_inverse_w", "_whole"), inverse_whole_launch(word)),
+        Aligned => (each!("lorenzo_inverse_w", "_aligned"), inverse_launch(word, true, true)),
+        Any if centering => (each!("lorenzo_uncenter_w", "_any"), inverse_launch(word, false, true)),
+        Any => (each!("lorenzo_inverse_w", "_any"), inverse_launch(word, false, false)),
         Short => (each!("lorenzo_inverse_w", "_short"), INVERSE_SHORT),
         Small => (each!("lorenzo_inverse_w", "_small"), INVERSE_SMALL),
     };
     let row = word.ilog2() as usize;
-    [(forward[row], launch), (inverse[row], inverse_launch)]
+    [(forward[row], launch), (inverse[row], shape)]
 }
 
 /// The kernel of the forward direction along all axes for elements of `word` bytes.
