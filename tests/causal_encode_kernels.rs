@@ -204,6 +204,16 @@ fn no_tiles_no_frames() {
 }
 
 #[test]
+fn ends_past_all_memory_do_not_begin_anew() {
+    let far = u64::MAX - 15;
+    for (plain_at, coded_at) in [(far, 0), (0, far)] {
+        let tile = batch::send::Tile { plain_at, plain_bytes: 32, coded_at };
+        let plan = batch::send::Plan::new(&[tile], &Settings::default(), 10).unwrap();
+        assert_eq!(plan.plain_bytes().max(plan.coded_bytes()), u64::MAX, "no buffer is long enough");
+    }
+}
+
+#[test]
 fn tiles_that_are_none_are_refused() {
     let plan = |plain_bytes: u32, plain_at: u64, coded_at: u64| {
         let tile = batch::send::Tile { plain_at, plain_bytes, coded_at };

@@ -314,8 +314,8 @@ pub unsafe fn causal_wipe(tiles: *const TileTask, tile_statuses: *const u32, pla
             unit += WIPE.threads * WIPE_BLOCKS;
         }
         let behind = thread::thread_idx_x();
-        if part == 0 && behind < task.plain_bytes % 16 / 2 {
-            *to.add((task.plain_bytes / 16) as usize).cast::<u16>().add(behind as usize) = 0;
+        if part == 0 && behind < task.plain_bytes % 16 {
+            *to.add((task.plain_bytes / 16) as usize).cast::<u8>().add(behind as usize) = 0;
         }
     }
 }

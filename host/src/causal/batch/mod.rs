@@ -203,7 +203,7 @@ impl Plan {
                 }
             };
             let header = &front.header;
-            task.payload = item.coded_at + header.payload().start;
+            task.payload = item.coded_at.saturating_add(header.payload().start);
             task.payload_words = header.words;
             task.chunk_words = header.grain.words() as u32;
             task.digest = std::array::from_fn(|i| {

@@ -160,13 +160,14 @@ impl Plan {
 
     /// Bytes of coded memory that the batch reaches to.
     pub fn coded_bytes(&self) -> u64 {
-        let ends = self.coded_at.iter().zip(&self.tiles).map(|(at, task)| at + max_frame_bytes(task.plain_bytes.into()));
+        let ends =
+            self.coded_at.iter().zip(&self.tiles).map(|(at, task)| at.saturating_add(max_frame_bytes(task.plain_bytes.into())));
         ends.max().unwrap_or(0)
     }
 
     /// Bytes of plain memory that the batch reaches to.
     pub fn plain_bytes(&self) -> u64 {
-        self.tiles.iter().map(|task| task.plain + u64::from(task.plain_bytes)).max().unwrap_or(0)
+        self.tiles.iter().map(|task| task.plain.saturating_add(task.plain_bytes.into())).max().unwrap_or(0)
     }
 
     /// Bytes of scratch for the streams of all chunks.

@@ -25,6 +25,8 @@ pub(crate) struct CudaCoder {
 
 /// The most plain bytes that are on the device at a time, to be decoded.
 const BATCH_BYTES: usize = 1 << 30;
+/// And the most tiles: each coded one has a model of 256 KiB, however small it is.
+const BATCH_TILES: usize = 512;
 /// The same, to be encoded: scratch takes twice as much again.
 const ENCODE_BATCH_BYTES: usize = 256 << 20;
 /// And the most tiles: each takes about 2 MB for its counts and frequencies, however small it is.
@@ -165,7 +167,7 @@ impl Coder for CudaCoder {
         let (frames, trailer) = self.stage.frames(coded, plain.len())?;
         let trailer = Trailer::read(&self.stage, trailer, coded.len(), plain.len())?;
         let tile_bytes = self.stage.tile_bytes();
-        let tiles = (BATCH_BYTES / tile_bytes.next_multiple_of(ALIGN_BYTES as usize)).max(1);
+        let tiles = (BATCH_BYTES / tile_bytes.next_multiple_of(ALIGN_BYTES as usize)).clamp(1, BATCH_TILES);
         let even = plain.len() & !1;
         let batches = frames.chunks(tiles).zip(plain[..even].chunks_mut(tiles * tile_bytes)).enumerate();
         for (number, (frames, plain)) in batches {

@@ -120,7 +120,11 @@ impl DeviceSender {
         let tasks = Arrays::new(&self.device, arrays, stream)?;
         let host = {
             let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-            spare.iter().position(|memory| memory.tiles >= plan.len()).map(|found| spare.swap_remove(found))
+            let found = spare.iter().position(|memory| memory.tiles >= plan.len()).map(|found| spare.swap_remove(found));
+            if found.is_none() {
+                drop(spare.pop()); // too small: the new one takes its place
+            }
+            found
         };
         let host = match host {
             Some(host) => host,

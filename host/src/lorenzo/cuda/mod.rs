@@ -113,6 +113,12 @@ impl DevicePredictor {
         let word = lorenzo.element().bytes() as u32;
         let plan = match (lorenzo.mode(), lorenzo.segments()) {
             (Mode::Grid { extents }, _) => {
+                // No product of the plans overflows below this.
+                let (max, bytes) = (1 << 56, lorenzo.element().bytes());
+                let bytes = extents.iter().try_fold(bytes, |bytes, extent| bytes.checked_mul((*extent).max(1)));
+                if bytes.is_none_or(|bytes| bytes > max) {
+                    return Err(Error::TooLong { bytes: bytes.unwrap_or(u64::MAX), max });
+                }
                 // Of an array of no elements nothing is launched.
                 let extents = Extents::new(extents.map(|extent| extent.max(1)));
                 let (forward, inverse) = (Forward::plan(extents, word), Inverse::plan(extents, word));
@@ -392,9 +398,6 @@ impl DevicePredictor {
     /// [`Error::Padding`] and [`Error::PortLength`] as [`Predictor::inverse_into`]; [`Error::Cuda`] from the driver.
     pub fn check_inverse(&self, ports: DevicePorts<'_>, scratch: DeviceSlice<'_>, stream: &Stream) -> Result<()> {
         let Plan::Adaptive { lorenzo, .. } = &self.plan else { return stream.synchronize() };
-        if ports.output.is_empty() {
-            return Ok(());
-        }
         let counted = self.read_means_count(scratch, stream)?;
         if counted & MODES_PADDING != 0 {
             return Err(Error::Padding { offset: ports.modes.len() as u64 - 1 });
