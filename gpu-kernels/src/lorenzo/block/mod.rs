@@ -13,7 +13,7 @@
 //! | `inverse` | sums; means added |
 //!
 //! Kernels come in five kinds, see `BlockKind`. (Sums over whole tiles, less what stands before a segment, take fewer instructions where
-//! segments are of any length, but two barriers a pass and more registers, and took 1.1 to 1.4 times as long.)
+//! segments are of any length, but two barriers a pass and more registers, and up to 1.5 times as long.)
 
 pub mod center;
 pub(super) mod difference;
